@@ -1,0 +1,123 @@
+//! Beam search over abstract scores: the model is elsewhere, so this is plain arithmetic.
+//!
+//! Each step keeps the `K` best unfinished replies among all continuations, and puts a reply that ends among the best `K` aside with its
+//! log-probability divided by `length ^ length_penalty`. The search ends when no unfinished reply can still beat the worst of `K` finished ones.
+//! Reference: `transformers`' beam search with `early_stopping = False`.
+
+use super::scores::{ScoreRules, log_softmax, ranked};
+
+/// A search in progress.
+#[derive(Clone, Debug)]
+pub struct BeamSearch {
+    beams: Vec<Beam>,
+    finished: Vec<Hypothesis>,
+    num_beams: usize,
+    length_penalty: f32,
+    max_new_tokens: usize,
+    eos: u32,
+    rules: ScoreRules,
+    done: bool,
+}
+
+/// An unfinished reply.
+#[derive(Clone, Debug)]
+struct Beam {
+    /// The start token first.
+    ids: Vec<u32>,
+    log_probability: f32,
+}
+
+/// A finished reply.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hypothesis {
+    /// Without the start token; with the end token where it ended by itself.
+    pub ids: Vec<u32>,
+    /// Log-probability over length to the power of `length_penalty`.
+    pub score: f32,
+}
+
+/// What the model must do next: row `parents[i]` of its cache becomes row `i`, which takes `ids[i]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BeamStep {
+    /// Rows to keep, in their new order.
+    pub parents: Vec<u32>,
+    /// Next token of each row.
+    pub ids: Vec<u32>,
+}
+
+struct Candidate {
+    beam: usize,
+    id: u32,
+    log_probability: f32,
+}
+
+impl BeamSearch {
+    /// Starts with one beam that holds `start`; the model's cache has one row.
+    pub fn new(num_beams: usize, length_penalty: f32, max_new_tokens: usize, start: u32, eos: u32, rules: ScoreRules) -> Self {
+        let beams = vec![Beam { ids: vec![start], log_probability: 0.0 }];
+        Self { beams, finished: Vec::new(), num_beams, length_penalty, max_new_tokens, eos, rules, done: false }
+    }
+
+    /// Takes the logits of every beam's next token; `None` when the search is over.
+    pub fn advance(&mut self, logits: &[Vec<f32>]) -> Option<BeamStep> {
+        let length = self.beams[0].ids.len(); // tokens of each reply after this step
+        let last = length >= self.max_new_tokens;
+        let mut next = Vec::with_capacity(self.num_beams);
+        let mut parents = Vec::with_capacity(self.num_beams);
+        for (rank, candidate) in self.candidates(logits).into_iter().enumerate() {
+            let mut ids = self.beams[candidate.beam].ids.clone();
+            ids.push(candidate.id);
+            if candidate.id == self.eos || last {
+                // An end outside the best K is dropped: a better continuation exists for each.
+                if rank < self.num_beams {
+                    self.finish(&ids, candidate.log_probability);
+                }
+            } else if next.len() < self.num_beams {
+                parents.push(candidate.beam as u32);
+                next.push(Beam { ids, log_probability: candidate.log_probability });
+            }
+        }
+        self.beams = next;
+        self.done = last || self.beams.is_empty() || self.cannot_improve(length);
+        (!self.done).then(|| BeamStep { parents, ids: self.beams.iter().filter_map(|beam| beam.ids.last().copied()).collect() })
+    }
+
+    /// The finished replies, best first.
+    pub fn hypotheses(&self) -> &[Hypothesis] {
+        &self.finished
+    }
+
+    /// Whether the search is over.
+    pub fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// The `2 K` likeliest continuations of all beams: at most `K` of them can end, so `K` go on.
+    fn candidates(&self, logits: &[Vec<f32>]) -> Vec<Candidate> {
+        let mut candidates = Vec::with_capacity(2 * self.num_beams * self.beams.len());
+        for (index, (beam, logits)) in self.beams.iter().zip(logits).enumerate() {
+            let mut scores = log_softmax(logits);
+            self.rules.apply(&mut scores, &beam.ids);
+            for id in ranked(&scores, 2 * self.num_beams) {
+                if scores[id].is_finite() {
+                    candidates.push(Candidate { beam: index, id: id as u32, log_probability: beam.log_probability + scores[id] });
+                }
+            }
+        }
+        candidates.sort_by(|a, b| b.log_probability.total_cmp(&a.log_probability));
+        candidates.truncate(2 * self.num_beams);
+        candidates
+    }
+
+    fn finish(&mut self, ids: &[u32], log_probability: f32) {
+        let score = log_probability / ((ids.len() - 1) as f32).powf(self.length_penalty);
+        self.finished.push(Hypothesis { ids: ids[1..].to_vec(), score });
+        self.finished.sort_by(|a, b| b.score.total_cmp(&a.score));
+        self.finished.truncate(self.num_beams);
+    }
+
+    fn cannot_improve(&self, length: usize) -> bool {
+        let best = self.beams[0].log_probability / (length as f32).powf(self.length_penalty);
+        self.finished.len() == self.num_beams && self.finished.last().is_some_and(|worst| worst.score >= best)
+    }
+}
