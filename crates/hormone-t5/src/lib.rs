@@ -25,7 +25,7 @@ pub mod generation;
 pub mod hormone_block;
 pub mod linear;
 pub mod manifest;
-pub(crate) mod ops;
+pub mod ops;
 pub mod pipeline;
 pub mod t5;
 pub mod tokenizer;

@@ -8,7 +8,7 @@
 //!   buckets are two-sided in the encoder and one-sided in the decoder; cross-attention has none;
 //! * with a tied head the decoder's output is multiplied by `1 / sqrt(D)` before it.
 
-use candle_core::{D, DType, Device, Tensor};
+use candle_core::{DType, Device, Tensor};
 
 use crate::config::FeedForwardProj;
 use crate::linear::{Dropout, Embedding, Linear};
@@ -434,9 +434,7 @@ impl RmsNorm {
     }
 
     fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        let mean_square = x.sqr()?.mean_keepdim(D::Minus1)?;
-        let normed = x.broadcast_div(&(mean_square + self.epsilon)?.sqrt()?)?;
-        Ok(normed.broadcast_mul(&self.weight)?)
+        ops::rms_norm(x, &self.weight, self.epsilon)
     }
 }
 

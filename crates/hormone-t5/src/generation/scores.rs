@@ -90,8 +90,13 @@ pub(crate) fn ranked(scores: &[f32], count: usize) -> Vec<usize> {
 
 /// What sampling may choose from: ids and their probabilities by falling probability.
 pub fn candidates(scores: &[f32], temperature: f64, top_k: Option<usize>, top_p: Option<f64>) -> Vec<(usize, f64)> {
-    let order = ranked(scores, top_k.unwrap_or(scores.len()));
+    let mut order = ranked(scores, scores.len());
     let Some(&first) = order.first() else { return Vec::new() };
+    if let Some(&last) = top_k.and_then(|count| order.get(count.saturating_sub(1))) {
+        // Tokens that share the last place stay together, as in Hugging Face's.
+        let lowest = scores[last];
+        order.retain(|&id| scores[id] >= lowest);
+    }
     let max = f64::from(scores[first]);
     let weights: Vec<f64> = order.iter().map(|&id| ((f64::from(scores[id]) - max) / temperature).exp()).collect();
     let total: f64 = weights.iter().sum();

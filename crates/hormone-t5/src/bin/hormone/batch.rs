@@ -1,0 +1,148 @@
+//! Examples as tensors.
+
+use anyhow::Result;
+use candle_core::{Device, Tensor};
+use hormone_t5::{HormoneLevels, T5Config, TextTokenizer};
+
+use crate::loss::MarginCounts;
+use crate::mixture::Example;
+
+/// An example as ids.
+#[derive(Clone, Debug)]
+pub(crate) struct EncodedExample {
+    pub(crate) source: Vec<u32>,
+    /// Ends with the end token; empty where only levels are learnt.
+    pub(crate) target: Vec<u32>,
+    pub(crate) target_levels: Option<HormoneLevels>,
+    pub(crate) reply_levels: Option<HormoneLevels>,
+    /// `None`: the learned alpha.
+    pub(crate) alpha: Option<f32>,
+}
+
+impl EncodedExample {
+    pub(crate) fn new(example: &Example, tokenizer: &TextTokenizer, prompt_prefix: &str, max_tokens: usize) -> Result<Self> {
+        let source = tokenizer.training_ids(&format!("{prompt_prefix}{}", example.source), max_tokens)?;
+        let target = example.target.as_ref().map(|target| tokenizer.training_ids(target, max_tokens)).transpose()?;
+        Ok(Self {
+            source,
+            target: target.unwrap_or_default(),
+            target_levels: example.target_levels,
+            reply_levels: example.reply_levels,
+            alpha: example.alpha,
+        })
+    }
+}
+
+/// A padded batch.
+#[derive(Clone, Debug)]
+pub(crate) struct Batch {
+    /// `[B, S]`.
+    pub(crate) input_ids: Tensor,
+    /// `[B, S]`, 1 on tokens.
+    pub(crate) attention_mask: Tensor,
+    /// `[B, T]`: the labels shifted right behind the start token.
+    pub(crate) decoder_input_ids: Tensor,
+    /// `[B, T]`.
+    pub(crate) labels: Tensor,
+    /// `[B, T]`, 1 on tokens.
+    pub(crate) label_mask: Tensor,
+    /// `[B, N]`; rows without target are 0 and masked.
+    pub(crate) target_levels: Tensor,
+    /// `[B]`.
+    pub(crate) target_levels_mask: Tensor,
+    /// `[B, N]`; rows without given levels are 0 and masked.
+    pub(crate) reply_levels: Tensor,
+    /// `[B]`.
+    pub(crate) reply_levels_mask: Tensor,
+    /// `[B]`; 0 where the learned alpha applies.
+    pub(crate) alpha: Tensor,
+    /// `[B]`, 1 where the learned alpha applies.
+    pub(crate) learned_alpha_mask: Tensor,
+    pub(crate) counts: Counts,
+}
+
+/// What the means are taken over; parts of a batch divide by the counts of the whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Counts {
+    pub(crate) label_tokens: usize,
+    pub(crate) level_rows: usize,
+    pub(crate) margins: MarginCounts,
+}
+
+impl std::ops::AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.label_tokens += other.label_tokens;
+        self.level_rows += other.level_rows;
+        self.margins.high += other.margins.high;
+        self.margins.low += other.margins.low;
+    }
+}
+
+impl Batch {
+    pub(crate) fn new(examples: &[EncodedExample], config: &T5Config) -> Result<Self> {
+        let rows = examples.len();
+        let pad = config.pad_token_id;
+        let sources: Vec<&[u32]> = examples.iter().map(|example| example.source.as_slice()).collect();
+        let targets: Vec<&[u32]> = examples.iter().map(|example| example.target.as_slice()).collect();
+        let shifted: Vec<Vec<u32>> = targets.iter().map(|target| shifted_right(target, config.decoder_start_token_id)).collect();
+        let shifted: Vec<&[u32]> = shifted.iter().map(Vec::as_slice).collect();
+        let levels = |levels: &dyn Fn(&EncodedExample) -> Option<HormoneLevels>| -> Result<(Tensor, Tensor)> {
+            let values: Vec<f32> = examples.iter().flat_map(|example| levels(example).unwrap_or_default().to_array()).collect();
+            let mask = examples.iter().map(|example| f32::from(levels(example).is_some()));
+            Ok((Tensor::from_vec(values, (rows, 6), &Device::Cpu)?, Tensor::from_iter(mask, &Device::Cpu)?))
+        };
+        let (target_levels, target_levels_mask) = levels(&|example| example.target_levels)?;
+        let (reply_levels, reply_levels_mask) = levels(&|example| example.reply_levels)?;
+        let supervised = examples.iter().filter_map(|example| example.target_levels);
+        Ok(Self {
+            input_ids: padded(&sources, pad)?,
+            attention_mask: mask(&sources)?,
+            decoder_input_ids: padded(&shifted, pad)?,
+            labels: padded(&targets, pad)?,
+            label_mask: mask(&targets)?,
+            target_levels,
+            target_levels_mask,
+            reply_levels,
+            reply_levels_mask,
+            alpha: Tensor::from_iter(examples.iter().map(|example| example.alpha.unwrap_or(0.0)), &Device::Cpu)?,
+            learned_alpha_mask: Tensor::from_iter(examples.iter().map(|example| f32::from(example.alpha.is_none())), &Device::Cpu)?,
+            counts: Counts {
+                label_tokens: targets.iter().map(|target| target.len()).sum(),
+                level_rows: supervised.clone().count(),
+                margins: MarginCounts::of(supervised.flat_map(HormoneLevels::to_array)),
+            },
+        })
+    }
+
+    /// The same replies, each to its neighbour's message.
+    pub(crate) fn with_sources_rotated(&self) -> Result<Self> {
+        let rows = self.input_ids.dim(0)? as u32;
+        let order = Tensor::from_iter((0..rows).map(|row| (row + 1) % rows), &Device::Cpu)?;
+        let mut rotated = self.clone();
+        rotated.input_ids = self.input_ids.index_select(&order, 0)?;
+        rotated.attention_mask = self.attention_mask.index_select(&order, 0)?;
+        Ok(rotated)
+    }
+}
+
+fn shifted_right(target: &[u32], start: u32) -> Vec<u32> {
+    let kept = target.len().saturating_sub(1);
+    std::iter::once(start).chain(target[..kept].iter().copied()).take(target.len()).collect()
+}
+
+/// `[rows, longest]`; at least one column, so that a batch without replies is still a tensor.
+fn padded(rows: &[&[u32]], pad: u32) -> Result<Tensor> {
+    let width = width(rows);
+    let values: Vec<u32> = rows.iter().flat_map(|row| row.iter().copied().chain(std::iter::repeat(pad)).take(width)).collect();
+    Ok(Tensor::from_vec(values, (rows.len(), width), &Device::Cpu)?)
+}
+
+fn mask(rows: &[&[u32]]) -> Result<Tensor> {
+    let width = width(rows);
+    let values: Vec<f32> = rows.iter().flat_map(|row| (0..width).map(|place| f32::from(place < row.len()))).collect();
+    Ok(Tensor::from_vec(values, (rows.len(), width), &Device::Cpu)?)
+}
+
+fn width(rows: &[&[u32]]) -> usize {
+    rows.iter().map(|row| row.len()).max().unwrap_or(0).max(1)
+}

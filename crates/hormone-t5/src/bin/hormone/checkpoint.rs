@@ -1,0 +1,120 @@
+//! A model folder on disk: configuration, vocabulary, weights, and for a run also the optimizer and how far it came.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use candle_core::{Device, Tensor, Var};
+use hormone_t5::manifest::ModelFiles;
+use hormone_t5::{HormoneConfig, HormoneT5, T5Config};
+use serde::{Deserialize, Serialize};
+
+use crate::optimizer::AdamW;
+
+/// How far a run came.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub(crate) struct RunState {
+    /// Which stage.
+    pub(crate) stage: String,
+    /// Steps done.
+    pub(crate) step: u64,
+    /// Seconds spent so far, over all sessions.
+    pub(crate) seconds: f64,
+    /// Best value of what early stopping watches, and the step it was seen at.
+    pub(crate) best: Option<(f64, u64)>,
+}
+
+/// A model folder.
+#[derive(Clone, Debug)]
+pub(crate) struct ModelFolder {
+    path: PathBuf,
+}
+
+impl ModelFolder {
+    pub(crate) fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether a run was saved here.
+    pub(crate) fn holds_run(&self) -> bool {
+        self.path.join("state.json").is_file()
+    }
+
+    pub(crate) fn config(&self) -> Result<T5Config> {
+        Ok(T5Config::from_json(&self.read("config.json")?)?)
+    }
+
+    pub(crate) fn hormone_config(&self) -> Result<HormoneConfig> {
+        Ok(HormoneConfig::from_json(&self.read("hormone.json")?)?)
+    }
+
+    pub(crate) fn tokenizer(&self) -> Result<Vec<u8>> {
+        self.read("tokenizer.json")
+    }
+
+    /// The weights as variables to train.
+    pub(crate) fn variables(&self) -> Result<BTreeMap<String, Var>> {
+        let tensors = load_tensors(&self.path.join("model.safetensors"))?;
+        tensors.into_iter().map(|(name, tensor)| Ok((name, Var::from_tensor(&tensor.to_dtype(candle_core::DType::F32)?)?))).collect()
+    }
+
+    /// The whole model, from GGUF where there is one, else from safetensors.
+    pub(crate) fn load(&self) -> Result<HormoneT5> {
+        let weights = if self.path.join("model.gguf").is_file() { "model.gguf" } else { "model.safetensors" };
+        let files = ModelFiles { config: self.read("config.json")?, hormone: self.read("hormone.json")?, tokenizer: self.tokenizer()?, weights: self.read(weights)? };
+        HormoneT5::load(&files).with_context(|| format!("{} cannot be loaded", self.path.display()))
+    }
+
+    /// Writes what stays the same over a run.
+    pub(crate) fn save_setup(&self, config: &T5Config, hormone_config: &HormoneConfig, tokenizer: &[u8]) -> Result<()> {
+        fs::create_dir_all(&self.path).with_context(|| format!("cannot make the folder {}", self.path.display()))?;
+        self.write("config.json", &serde_json::to_vec_pretty(config)?)?;
+        self.write("hormone.json", &serde_json::to_vec_pretty(hormone_config)?)?;
+        self.write("tokenizer.json", tokenizer)
+    }
+
+    /// Writes the weights alone.
+    pub(crate) fn save_weights(&self, variables: &BTreeMap<String, Var>) -> Result<()> {
+        let tensors = variables.iter().map(|(name, variable)| (name.clone(), variable.as_detached_tensor())).collect();
+        self.save_tensors("model.safetensors", &tensors)
+    }
+
+    /// Writes weights, optimizer and state. Each file is replaced at once, the state last: a crash leaves the former checkpoint or this one.
+    pub(crate) fn save_run(&self, variables: &BTreeMap<String, Var>, optimizer: &AdamW, state: &RunState) -> Result<()> {
+        self.save_weights(variables)?;
+        self.save_tensors("optimizer.safetensors", &optimizer.state()?.into_iter().collect())?;
+        self.write("state.json", &serde_json::to_vec_pretty(state)?)
+    }
+
+    /// The optimizer's state and how far the run came.
+    pub(crate) fn load_run(&self) -> Result<(HashMap<String, Tensor>, RunState)> {
+        let state = serde_json::from_slice(&self.read("state.json")?).context("state.json is not what a run writes")?;
+        Ok((load_tensors(&self.path.join("optimizer.safetensors"))?, state))
+    }
+
+    fn save_tensors(&self, name: &str, tensors: &HashMap<String, Tensor>) -> Result<()> {
+        let partial = self.path.join(format!("{name}.partial"));
+        candle_core::safetensors::save(tensors, &partial).with_context(|| format!("cannot write {}", partial.display()))?;
+        Ok(fs::rename(partial, self.path.join(name))?)
+    }
+
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let partial = self.path.join(format!("{name}.partial"));
+        fs::write(&partial, bytes).with_context(|| format!("cannot write {}", partial.display()))?;
+        Ok(fs::rename(partial, self.path.join(name))?)
+    }
+
+    fn read(&self, name: &str) -> Result<Vec<u8>> {
+        let path = self.path.join(name);
+        fs::read(&path).with_context(|| format!("cannot read {}: a model folder with this file was expected", path.display()))
+    }
+}
+
+fn load_tensors(path: &Path) -> Result<HashMap<String, Tensor>> {
+    candle_core::safetensors::load(path, &Device::Cpu).with_context(|| format!("cannot read {}", path.display()))
+}

@@ -1,0 +1,184 @@
+//! What a model does on text it was not trained on.
+//!
+//! The conditional gain is the held-out loss per token when every reply gets another message's encoding, minus the loss with its own:
+//! near 0, replies ignore what was said, however low the loss.
+
+use std::fmt;
+
+use anyhow::Result;
+use candle_core::Tensor;
+use hormone_t5::{Hormone, HormoneLevels, T5Config, Tone};
+use serde::{Deserialize, Serialize};
+
+use crate::batch::{Batch, EncodedExample};
+use crate::trainer::Model;
+
+/// Rows of one evaluation batch.
+const ROWS: usize = 64;
+
+/// Held-out examples, as padded batches.
+pub(crate) struct HeldOut {
+    /// Messages with known levels.
+    levels: Vec<Batch>,
+    /// Messages with a reply.
+    replies: Vec<Batch>,
+}
+
+/// Levels of one hormone on held-out messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
+pub(crate) struct HormoneReport {
+    pub(crate) mse: f64,
+    pub(crate) mae: f64,
+    /// Share within 0.15 of the target.
+    pub(crate) accuracy: f64,
+    /// Largest less smallest mean prediction over the tones.
+    pub(crate) range: f64,
+}
+
+/// Everything on held-out messages.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+pub(crate) struct HeldOutReport {
+    /// Messages with known levels.
+    pub(crate) level_rows: usize,
+    /// In the order of the hormones.
+    pub(crate) hormones: Vec<HormoneReport>,
+    pub(crate) level_mse: f64,
+    /// Share of messages whose nearest tone is the nearest tone of their target.
+    pub(crate) tone_accuracy: f64,
+    /// Mean over the tones of the F1 of nearest tone.
+    pub(crate) tone_macro_f1: f64,
+    /// Replies' tokens.
+    pub(crate) reply_tokens: usize,
+    /// Cross-entropy per token of replies.
+    pub(crate) sequence_loss: f64,
+    pub(crate) conditional_gain: f64,
+}
+
+impl HeldOutReport {
+    /// What early stopping watches: the paper's weighting of replies and levels.
+    pub(crate) fn total(&self) -> f64 {
+        self.sequence_loss + 5.0 * self.level_mse
+    }
+}
+
+impl fmt::Display for HeldOutReport {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "held out: tone {:.1} %, level MSE {:.4}, reply loss {:.3}, conditional gain {:.3}",
+            100.0 * self.tone_accuracy,
+            self.level_mse,
+            self.sequence_loss,
+            self.conditional_gain
+        )
+    }
+}
+
+impl HeldOut {
+    /// Sorts and batches; rows without what is measured are left out.
+    pub(crate) fn new(examples: &[EncodedExample], config: &T5Config) -> Result<Self> {
+        let batches = |keep: &dyn Fn(&EncodedExample) -> bool| -> Result<Vec<Batch>> {
+            let mut kept: Vec<EncodedExample> = examples.iter().filter(|example| keep(example)).cloned().collect();
+            kept.sort_by_key(|example| (example.target.len(), example.source.len()));
+            kept.chunks(ROWS).map(|rows| Batch::new(rows, config)).collect()
+        };
+        Ok(Self { levels: batches(&|example| example.target_levels.is_some())?, replies: batches(&|example| !example.target.is_empty())? })
+    }
+
+    pub(crate) fn report(&self, model: &Model) -> Result<HeldOutReport> {
+        let mut report = HeldOutReport::default();
+        self.report_levels(model, &mut report)?;
+        self.report_replies(model, &mut report)?;
+        Ok(report)
+    }
+
+    fn report_levels(&self, model: &Model, report: &mut HeldOutReport) -> Result<()> {
+        let mut rows: Vec<(HormoneLevels, HormoneLevels)> = Vec::new();
+        for batch in &self.levels {
+            let hidden = model.t5.encode(&batch.input_ids, &batch.attention_mask)?;
+            let output = model.block.forward(&hidden, &batch.attention_mask, model.attention_temperature)?;
+            rows.extend(as_levels(&output.hormone_levels)?.into_iter().zip(as_levels(&batch.target_levels)?));
+        }
+        report.level_rows = rows.len();
+        report.hormones = Hormone::ALL.into_iter().map(|hormone| hormone_report(&rows, hormone)).collect();
+        report.level_mse = report.hormones.iter().map(|hormone| hormone.mse).sum::<f64>() / report.hormones.len().max(1) as f64;
+        let tones: Vec<(Tone, Tone)> = rows.iter().map(|(predicted, target)| (Tone::nearest(*predicted), Tone::nearest(*target))).collect();
+        report.tone_accuracy = mean(tones.iter().map(|(predicted, target)| f64::from(u8::from(predicted == target))));
+        report.tone_macro_f1 = macro_f1(&tones);
+        Ok(())
+    }
+
+    fn report_replies(&self, model: &Model, report: &mut HeldOutReport) -> Result<()> {
+        let (mut right, mut shuffled, mut tokens) = (0.0, 0.0, 0);
+        for batch in &self.replies {
+            let count = batch.counts.label_tokens;
+            right += f64::from(model.losses(batch, batch.counts)?.sequence.to_scalar::<f32>()?) * count as f64;
+            let other = batch.with_sources_rotated()?;
+            shuffled += f64::from(model.losses(&other, other.counts)?.sequence.to_scalar::<f32>()?) * count as f64;
+            tokens += count;
+        }
+        report.reply_tokens = tokens;
+        report.sequence_loss = right / tokens.max(1) as f64;
+        report.conditional_gain = (shuffled - right) / tokens.max(1) as f64;
+        Ok(())
+    }
+}
+
+fn as_levels(tensor: &Tensor) -> Result<Vec<HormoneLevels>> {
+    let rows: Vec<Vec<f32>> = tensor.to_vec2()?;
+    Ok(rows.into_iter().map(|row| HormoneLevels::from(std::array::from_fn(|place| row.get(place).copied().unwrap_or_default()))).collect())
+}
+
+fn hormone_report(rows: &[(HormoneLevels, HormoneLevels)], hormone: Hormone) -> HormoneReport {
+    let errors = || rows.iter().map(|(predicted, target)| f64::from(predicted.get(hormone) - target.get(hormone)));
+    let mut means = Vec::new();
+    for tone in Tone::ALL {
+        let of_tone = || rows.iter().filter(|(_, target)| Tone::nearest(*target) == tone);
+        if of_tone().next().is_some() {
+            means.push(mean(of_tone().map(|(predicted, _)| f64::from(predicted.get(hormone)))));
+        }
+    }
+    let largest = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let smallest = means.iter().copied().fold(f64::INFINITY, f64::min);
+    HormoneReport {
+        mse: mean(errors().map(|error| error * error)),
+        mae: mean(errors().map(f64::abs)),
+        accuracy: mean(errors().map(|error| f64::from(u8::from(error.abs() <= 0.15)))),
+        range: if means.is_empty() { 0.0 } else { largest - smallest },
+    }
+}
+
+fn macro_f1(tones: &[(Tone, Tone)]) -> f64 {
+    let f1 = Tone::ALL.into_iter().filter_map(|tone| {
+        let count = |keep: &dyn Fn(&(Tone, Tone)) -> bool| tones.iter().filter(|pair| keep(pair)).count() as f64;
+        let both = count(&|(predicted, target)| *predicted == tone && *target == tone);
+        let either = count(&|(predicted, _)| *predicted == tone) + count(&|(_, target)| *target == tone);
+        (either > 0.0).then(|| 2.0 * both / either)
+    });
+    mean(f1)
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0u32), |(sum, count), value| (sum + value, count + 1));
+    if count == 0 { 0.0 } else { sum / f64::from(count) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn macro_f1_counts_every_tone_that_occurs_alike() {
+        let pairs = [(Tone::Sad, Tone::Sad), (Tone::Sad, Tone::Rude), (Tone::Rude, Tone::Rude), (Tone::Rude, Tone::Rude)];
+        let (sad, rude) = (2.0 / 3.0, 4.0 / 5.0);
+        assert!((macro_f1(&pairs) - (sad + rude) / 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_perfect_prediction_has_no_error_and_the_targets_range() {
+        let rows: Vec<_> = Tone::ALL.into_iter().map(|tone| (tone.levels(), tone.levels())).collect();
+        let report = hormone_report(&rows, Hormone::Cortisol);
+        assert_eq!((report.mse, report.accuracy), (0.0, 1.0));
+        assert!((report.range - 0.9).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,103 @@
+//! `export`: a run as the page loads it, and its entry in the manifest.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::io::BufWriter;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use candle_core::quantized::{GgmlDType, QTensor, gguf_file};
+use candle_core::{DType, Tensor, Var};
+use hormone_t5::manifest::{FileEntry, Manifest, ModelEntry, ModelFiles};
+use sha2::{Digest, Sha256};
+
+use crate::checkpoint::ModelFolder;
+use crate::cli::ExportArguments;
+
+/// Writes the model's folder and the manifest.
+pub(crate) fn export(arguments: &ExportArguments) -> Result<()> {
+    let run = ModelFolder::new(&arguments.from);
+    let variables = run.variables()?;
+    let target = ModelFolder::new(arguments.models.join(&arguments.id));
+    target.save_setup(&run.config()?, &run.hormone_config()?, &run.tokenizer()?)?;
+    write_gguf(&variables, &target.path().join("model.gguf"))?;
+    if arguments.safetensors {
+        write_half(&variables, &target.path().join("model.safetensors"))?;
+    }
+    target.load().context("the exported model does not load")?;
+
+    let entry = ModelEntry {
+        id: arguments.id.clone(),
+        description: BTreeMap::from([("en".to_string(), arguments.description_en.clone()), ("nl".to_string(), arguments.description_nl.clone())]),
+        parameters: variables.values().map(|variable| variable.elem_count() as u64).sum(),
+        quantization: "Q8_0".to_string(),
+        files: ModelFiles {
+            config: file_entry(&arguments.models, &arguments.id, "config.json")?,
+            hormone: file_entry(&arguments.models, &arguments.id, "hormone.json")?,
+            tokenizer: file_entry(&arguments.models, &arguments.id, "tokenizer.json")?,
+            weights: file_entry(&arguments.models, &arguments.id, "model.gguf")?,
+        },
+        trained_on: arguments.trained_on.clone(),
+        licence: arguments.licence.clone(),
+        results: arguments.results.as_deref().map(numbers).transpose()?.unwrap_or_default(),
+    };
+    println!("{}: {} parameters, {} bytes of weights", entry.id, entry.parameters, entry.files.weights.bytes);
+    update_manifest(&arguments.models, entry, arguments.default)
+}
+
+/// Matrices whose rows are whole blocks become Q8_0; norms, biases, queries and position biases stay f32.
+fn write_gguf(variables: &BTreeMap<String, Var>, path: &Path) -> Result<()> {
+    let mut tensors = Vec::with_capacity(variables.len());
+    for (name, variable) in variables {
+        let tensor = variable.as_detached_tensor();
+        let dtype = if is_matrix(name, &tensor) { GgmlDType::Q8_0 } else { GgmlDType::F32 };
+        // GGUF has no scalars.
+        let tensor = if tensor.rank() == 0 { tensor.reshape(1)? } else { tensor };
+        tensors.push((name.as_str(), QTensor::quantize(&tensor, dtype)?));
+    }
+    let entries: Vec<(&str, &QTensor)> = tensors.iter().map(|(name, tensor)| (*name, tensor)).collect();
+    let mut file = BufWriter::new(fs::File::create(path).with_context(|| format!("cannot write {}", path.display()))?);
+    let architecture = gguf_file::Value::String("hormone-t5".to_string());
+    Ok(gguf_file::write(&mut file, &[("general.architecture", &architecture)], &entries)?)
+}
+
+fn is_matrix(name: &str, tensor: &Tensor) -> bool {
+    tensor.rank() == 2 && tensor.dims()[1].is_multiple_of(GgmlDType::Q8_0.block_size()) && !name.contains("relative_attention_bias")
+}
+
+fn write_half(variables: &BTreeMap<String, Var>, path: &Path) -> Result<()> {
+    let half = variables.iter().map(|(name, variable)| Ok((name.clone(), variable.as_detached_tensor().to_dtype(DType::F16)?)));
+    let half: HashMap<String, Tensor> = half.collect::<Result<_>>()?;
+    Ok(candle_core::safetensors::save(&half, path)?)
+}
+
+fn file_entry(models: &Path, id: &str, name: &str) -> Result<FileEntry> {
+    let bytes = fs::read(models.join(id).join(name))?;
+    let sha256 = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(FileEntry { path: format!("{id}/{name}"), bytes: bytes.len() as u64, sha256 })
+}
+
+/// All top-level numbers of `eval`'s JSON.
+fn numbers(path: &Path) -> Result<BTreeMap<String, f64>> {
+    let json = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let values: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(&json).with_context(|| format!("{} is not what eval writes", path.display()))?;
+    Ok(values.into_iter().filter_map(|(name, value)| Some((name, value.as_f64()?))).collect())
+}
+
+fn update_manifest(models: &Path, entry: ModelEntry, default: bool) -> Result<()> {
+    let path = models.join("manifest.json");
+    let mut manifest = match fs::read(&path) {
+        Ok(json) => Manifest::from_json(&json)?,
+        Err(_) => Manifest { schema: 1, default: entry.id.clone(), models: Vec::new() },
+    };
+    if default {
+        manifest.default = entry.id.clone();
+    }
+    match manifest.models.iter_mut().find(|model| model.id == entry.id) {
+        Some(model) => *model = entry,
+        None => manifest.models.push(entry),
+    }
+    let mut json = serde_json::to_vec_pretty(&manifest)?;
+    json.push(b'\n');
+    Ok(fs::write(&path, json)?)
+}

@@ -1,0 +1,52 @@
+//! `hormone`: trains, measures, tries out and exports the models that the page loads.
+
+mod batch;
+mod checkpoint;
+mod cli;
+mod corpora;
+mod dialogues;
+mod embeddings;
+mod evaluate;
+mod export;
+mod loss;
+mod mixture;
+mod optimizer;
+mod reflection;
+mod run;
+mod schedule;
+mod stages;
+mod talk;
+mod tokenizer_training;
+mod trainer;
+
+use anyhow::Result;
+use clap::Parser;
+
+use cli::{Cli, Command};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> Result<()> {
+    let cli = Cli::parse();
+    if matches!(cli.command, Command::Pretrain(_) | Command::Train(_)) {
+        use_one_thread_per_product();
+    }
+    match cli.command {
+        Command::Tokenizer(arguments) => stages::tokenizer(&arguments),
+        Command::Pretrain(arguments) => stages::pretrain(&arguments),
+        Command::Train(arguments) => stages::train(&arguments),
+        Command::Eval(arguments) => stages::eval(&arguments),
+        Command::Export(arguments) => export::export(&arguments),
+        Command::Analyze(arguments) => talk::analyze(&arguments),
+        Command::Generate(arguments) => talk::generate(&arguments),
+        Command::Chat(arguments) => talk::chat(&arguments),
+    }
+}
+
+/// Training runs one part of the batch on each core; matrix products that spread over all cores as well would only get in each other's way.
+#[allow(unsafe_code)]
+fn use_one_thread_per_product() {
+    // SAFETY: no other thread exists yet, so nothing reads the environment at the same time.
+    unsafe { std::env::set_var("RAYON_NUM_THREADS", "1") };
+}

@@ -1,0 +1,258 @@
+//! What a model is trained on: levels of labelled texts, reflective replies, our dialogues, next turns and denoising, drawn by weight.
+//!
+//! In most reflective replies the tone and its levels are drawn independently of the message, so that only the levels can tell the decoder how to
+//! answer. Every batch depends on the seed and the step alone: a run can go on from any step.
+
+mod config;
+mod denoising;
+mod reflections;
+
+use anyhow::{Context, Result, ensure};
+use hormone_t5::{HormoneLevels, Tone};
+use rand::distr::Distribution;
+use rand::distr::weighted::WeightedIndex;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::corpora::{Corpora, LabelledText, TurnPair, is_coarse, share_a_word};
+use crate::dialogues::{Dialogue, Split, SurfaceShares, stable_hash, vary, with_other_name};
+use crate::reflection::Frames;
+pub(crate) use config::MixtureConfig;
+use reflections::{Reflected, Reflections};
+
+/// Something to learn from.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Example {
+    /// What the encoder reads.
+    pub(crate) source: String,
+    /// What the decoder writes, if anything.
+    pub(crate) target: Option<String>,
+    /// The levels the block is to predict, where they are known.
+    pub(crate) target_levels: Option<HormoneLevels>,
+    /// The levels that modulate the decoder; `None`: those that the block predicts.
+    pub(crate) reply_levels: Option<HormoneLevels>,
+    /// Strength of the modulation; 0 is the plain T5, `None` the learned one.
+    pub(crate) alpha: Option<f32>,
+    /// Which part of the mixture it comes from.
+    pub(crate) kind: Kind,
+}
+
+/// The parts of the mixture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Kind {
+    /// A labelled text, with a reflective reply or none.
+    Levels,
+    /// A reflective reply.
+    Reflection,
+    /// A reply of our own dialogues.
+    Dialogue,
+    /// The next turn of a conversation.
+    NextTurn,
+    /// Lost words to be filled in.
+    Denoise,
+}
+
+impl Kind {
+    /// All, in the order of [`MixtureConfig::weights`].
+    pub(crate) const ALL: [Self; 5] = [Self::Levels, Self::Reflection, Self::Dialogue, Self::NextTurn, Self::Denoise];
+}
+
+impl Example {
+    /// A dialogue as the paper trains on it: its strong reply under the learned alpha and the predicted levels.
+    pub(crate) fn paper(dialogue: &Dialogue) -> Self {
+        Self {
+            source: dialogue.input.clone(),
+            target: Some(dialogue.strong.clone()),
+            target_levels: Some(dialogue.tone.levels()),
+            reply_levels: None,
+            alpha: None,
+            kind: Kind::Dialogue,
+        }
+    }
+
+    /// A labelled text without a reply; `None` where its feelings are of several tones.
+    fn levels(row: &LabelledText) -> Option<Self> {
+        let levels = row.levels?;
+        Some(Self { source: row.text.clone(), target: None, target_levels: Some(levels), reply_levels: None, alpha: Some(0.0), kind: Kind::Levels })
+    }
+}
+
+/// Strength of the modulation for restrained and for full replies.
+const MILD_ALPHA: std::ops::Range<f32> = 0.15..0.30;
+const STRONG_ALPHA: std::ops::RangeInclusive<f32> = 0.30..=0.50;
+/// For small talk that is only a little friendly.
+const FAINT_ALPHA: std::ops::Range<f32> = 0.05..0.15;
+
+/// Labelled rows held out for watching, at most.
+const WATCHED_ROWS: usize = 1200;
+
+/// A source of examples.
+#[derive(Clone, Debug)]
+pub(crate) struct Mixture {
+    config: MixtureConfig,
+    seed: u64,
+    kinds: WeightedIndex<f64>,
+    /// Labelled rows of one tone each, by tone, and how often each tone is drawn.
+    labelled: Vec<(Tone, Vec<Reflected>)>,
+    tones: WeightedIndex<f64>,
+    reflections: Reflections,
+    dialogues: Vec<Dialogue>,
+    /// Lists of turn pairs, and how often each is drawn.
+    turns: Vec<Vec<TurnPair>>,
+    turn_lists: WeightedIndex<f64>,
+    sentences: Vec<String>,
+    held_out: Vec<Example>,
+}
+
+impl Mixture {
+    /// Prepares everything that is drawn from.
+    pub(crate) fn new(corpora: Corpora, split: Split, config: MixtureConfig, seed: u64) -> Result<Self> {
+        config.check()?;
+        let frames = Frames::load()?;
+        let (reflections, unseen) = Reflections::new(&corpora, frames);
+        let held_out = held_out(&corpora, &split, &reflections, &unseen);
+        let labelled: Vec<(Tone, Vec<Reflected>)> = Tone::ALL.into_iter().map(|tone| (tone, rows_of(&corpora.goemotions.train, tone))).collect();
+        let balanced = |count: usize| (count as f64).powf(1.0 - config.tone_balance);
+        let Corpora { persona_chat, topical_chat, personality_chat, qna_chitchat, chatterbot, common_voice, tatoeba, tinystories, storybooks, persona_facts, .. } = corpora;
+        // Small talk that takes nothing up from the message teaches to ignore it.
+        let related = |pairs: Vec<TurnPair>| pairs.into_iter().filter(|pair| share_a_word(&pair.message, &pair.reply)).collect();
+        let turns = vec![related(persona_chat), related(topical_chat), personality_chat, qna_chitchat, chatterbot];
+        let sentences = [common_voice, tatoeba, tinystories.train, storybooks, persona_facts].concat();
+        ensure!(!split.train.is_empty() && labelled.iter().all(|(_, rows)| !rows.is_empty()), "expected dialogues, and labelled texts of every tone, to train on");
+        Ok(Self {
+            kinds: WeightedIndex::new(config.weights()).context("mixture: expected weights that are not all 0")?,
+            tones: WeightedIndex::new(labelled.iter().map(|(_, rows)| balanced(rows.len())))?,
+            turn_lists: WeightedIndex::new([0.55, 0.15, 0.12, 0.12, 0.06])?,
+            labelled,
+            reflections,
+            dialogues: split.train,
+            turns,
+            sentences,
+            held_out,
+            config,
+            seed,
+        })
+    }
+
+    /// The examples of one step.
+    pub(crate) fn batch(&self, step: u64, size: usize) -> Vec<Example> {
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        rng.set_stream(step);
+        (0..size).map(|_| self.example(&mut rng)).collect()
+    }
+
+    /// What is never trained on: labelled texts, dialogues with their flat and strong replies, reflections of unseen sentences.
+    pub(crate) fn held_out(&self) -> &[Example] {
+        &self.held_out
+    }
+
+    fn example(&self, rng: &mut ChaCha8Rng) -> Example {
+        match Kind::ALL[self.kinds.sample(rng)] {
+            Kind::Levels => self.labelled_text(rng),
+            Kind::Reflection => self.reflections.draw(&self.config, rng),
+            Kind::Dialogue => self.dialogue(rng),
+            Kind::NextTurn => self.next_turn(rng),
+            Kind::Denoise => self.denoise(rng),
+        }
+    }
+
+    fn labelled_text(&self, rng: &mut ChaCha8Rng) -> Example {
+        let (_, rows) = &self.labelled[self.tones.sample(rng)];
+        let row = &rows[rng.random_range(0..rows.len())];
+        let reflective = row.reflection.is_some() && rng.random_bool(self.config.reflected_levels);
+        if reflective {
+            return Example { kind: Kind::Levels, ..self.reflections.reply(row, &self.config, rng) };
+        }
+        let source = vary(&row.text, SurfaceShares::LIGHT, rng);
+        Example { source, target: None, target_levels: row.tone.map(Tone::levels), reply_levels: None, alpha: Some(0.0), kind: Kind::Levels }
+    }
+
+    fn dialogue(&self, rng: &mut ChaCha8Rng) -> Example {
+        let dialogue = &self.dialogues[rng.random_range(0..self.dialogues.len())];
+        let own = dialogue.tone;
+        let others: Vec<Tone> = dialogue.other_tones().collect();
+        let (reply, reply_tone, alpha) = match (others.choose(rng), rng.random::<f64>()) {
+            (Some(other), draw) if draw < self.config.other_tones => (dialogue.strong_reply(*other).unwrap_or_default(), Some(*other), Some(rng.random_range(STRONG_ALPHA))),
+            _ => match rng.random::<f64>() {
+                draw if draw < self.config.flat => (dialogue.flat.as_str(), None, Some(0.0)),
+                draw if draw < self.config.flat + self.config.learned_alpha => (dialogue.strong.as_str(), None, None),
+                _ if rng.random_bool(0.4) => (dialogue.mild.as_str(), Some(own), Some(rng.random_range(MILD_ALPHA))),
+                _ => (dialogue.strong.as_str(), Some(own), Some(rng.random_range(STRONG_ALPHA))),
+            },
+        };
+        // Predicted levels must serve as well as given ones, where both say the same.
+        let predicted = reply_tone == Some(own) && rng.random_bool(self.config.predicted_levels);
+        let reply_levels = reply_tone.filter(|_| !predicted).map(|tone| jittered(tone, self.config.level_jitter, rng));
+        let mut texts = with_other_name(&[&dialogue.input, reply], rng).into_iter();
+        let source = vary(&texts.next().unwrap_or_default(), SurfaceShares::LIGHT, rng);
+        Example { source, target: texts.next(), target_levels: Some(own.levels()), reply_levels, alpha, kind: Kind::Dialogue }
+    }
+
+    fn next_turn(&self, rng: &mut ChaCha8Rng) -> Example {
+        let list = self.turn_lists.sample(rng);
+        let pair = &self.turns[list][rng.random_range(0..self.turns[list].len())];
+        let (levels, alpha) = match pair.tone {
+            Some(tone) if rng.random_bool(0.7) => (Some(jittered(tone, self.config.level_jitter, rng)), rng.random_range(MILD_ALPHA)),
+            None if rng.random_bool(0.4) => {
+                let tone = if rng.random_bool(0.5) { Tone::Friendly } else { Tone::Neutral };
+                (Some(jittered(tone, self.config.level_jitter, rng)), rng.random_range(FAINT_ALPHA))
+            }
+            _ => (None, 0.0),
+        };
+        let source = vary(&pair.message, SurfaceShares::LIGHT, rng);
+        Example { source, target: Some(pair.reply.clone()), target_levels: None, reply_levels: levels, alpha: Some(alpha), kind: Kind::NextTurn }
+    }
+
+    fn denoise(&self, rng: &mut ChaCha8Rng) -> Example {
+        let sentence = &self.sentences[rng.random_range(0..self.sentences.len())];
+        let corrupted = denoising::corrupt(sentence, rng);
+        Example { source: corrupted.source, target: Some(corrupted.target), target_levels: None, reply_levels: None, alpha: Some(0.0), kind: Kind::Denoise }
+    }
+}
+
+impl Corpora {
+    /// GoEmotions' test rows of one tone: for the final figures only.
+    pub(crate) fn goemotions_test(data: &std::path::Path) -> Result<Vec<Example>> {
+        Ok(Self::goemotions(data)?.test.iter().filter_map(Example::levels).collect())
+    }
+}
+
+/// A tone's levels, each moved by at most `jitter`.
+fn jittered(tone: Tone, jitter: f32, rng: &mut impl Rng) -> HormoneLevels {
+    let levels = tone.levels().to_array();
+    levels.map(|level| if jitter > 0.0 { (level + rng.random_range(-jitter..jitter)).clamp(0.0, 1.0) } else { level }).into()
+}
+
+fn rows_of(rows: &[LabelledText], tone: Tone) -> Vec<Reflected> {
+    rows.iter().filter(|row| row.tone == Some(tone)).map(|row| Reflected::new(&row.text, row.tone)).collect()
+}
+
+fn held_out(corpora: &Corpora, split: &Split, reflections: &Reflections, unseen: &[Reflected]) -> Vec<Example> {
+    let rows: Vec<Example> = corpora.goemotions.dev.iter().filter_map(Example::levels).collect();
+    let step = rows.len().div_ceil(WATCHED_ROWS).max(1);
+    let mut examples: Vec<Example> = rows.into_iter().step_by(step).collect();
+    for dialogue in &split.validation {
+        let with = |reply: &str, tone: Option<Tone>, alpha: f32| Example {
+            target: Some(reply.to_string()),
+            target_levels: None,
+            reply_levels: tone.map(Tone::levels),
+            alpha: Some(alpha),
+            ..Example::paper(dialogue)
+        };
+        examples.push(with(&dialogue.flat, None, 0.0));
+        examples.push(Example { target_levels: Some(dialogue.tone.levels()), ..with(&dialogue.strong, Some(dialogue.tone), 0.4) });
+        examples.extend(dialogue.other_tones().filter_map(|tone| Some(with(dialogue.strong_reply(tone)?, Some(tone), 0.4))));
+    }
+    examples.extend(reflections.held_out(unseen));
+    examples.retain(|example| example.target.as_deref().is_none_or(|reply| !is_coarse(reply)));
+    examples
+}
+
+/// Whether a text is held out, by its own words.
+fn is_held_out(text: &str) -> bool {
+    stable_hash(&text.to_lowercase(), 0).is_multiple_of(100)
+}
+
+#[cfg(test)]
+mod tests;

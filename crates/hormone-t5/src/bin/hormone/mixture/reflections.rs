@@ -1,0 +1,129 @@
+//! Reflective replies as examples: whose sentence, which tone, how strong.
+
+use std::collections::HashSet;
+
+use hormone_t5::Tone;
+use rand::distr::Distribution;
+use rand::distr::weighted::WeightedIndex;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::{Example, Kind, MILD_ALPHA, MixtureConfig, STRONG_ALPHA, is_held_out, jittered};
+use crate::corpora::{Corpora, is_coarse, word_count};
+use crate::dialogues::{SurfaceShares, vary};
+use crate::reflection::{Frames, Reflection, Strength, Subject, is_delicate, reflect};
+
+/// Longest message with a reflection, in words.
+const LONGEST: usize = 26;
+
+/// How often sentences about their writer, the listener and others are drawn.
+const SUBJECTS: [(Subject, f64); 3] = [(Subject::Writer, 0.74), (Subject::Listener, 0.10), (Subject::Other, 0.16)];
+
+/// Unseen sentences held out, at most.
+const WATCHED_SENTENCES: usize = 300;
+
+/// Tones that are right for grief, illness and what people are.
+const GENTLE: [Tone; 3] = [Tone::Friendly, Tone::Neutral, Tone::Sad];
+
+/// A text, turned round where that is possible.
+#[derive(Clone, Debug)]
+pub(super) struct Reflected {
+    pub(super) text: String,
+    /// Its own tone, where it is known.
+    pub(super) tone: Option<Tone>,
+    pub(super) reflection: Option<Reflection>,
+    delicate: bool,
+}
+
+impl Reflected {
+    pub(super) fn new(text: &str, tone: Option<Tone>) -> Self {
+        let short = word_count(text) <= LONGEST && !is_coarse(text);
+        Self { text: text.to_string(), tone, reflection: short.then(|| reflect(text)).flatten(), delicate: is_delicate(text) }
+    }
+
+    fn subject(&self) -> Option<Subject> {
+        self.reflection.as_ref().map(|reflection| reflection.subject)
+    }
+}
+
+/// All sentences that can be turned, by subject.
+#[derive(Clone, Debug)]
+pub(super) struct Reflections {
+    frames: Frames,
+    by_subject: Vec<Vec<Reflected>>,
+    subjects: WeightedIndex<f64>,
+}
+
+impl Reflections {
+    /// Turns every sentence of the corpora; the second part is never trained on.
+    pub(super) fn new(corpora: &Corpora, frames: Frames) -> (Self, Vec<Reflected>) {
+        let mut seen = HashSet::new();
+        let plain = corpora.possible_first_person().map(|text| Reflected::new(text, None));
+        let labelled = corpora.goemotions.train.iter().map(|row| Reflected::new(&row.text, row.tone));
+        let all: Vec<Reflected> = labelled.chain(plain).filter(|reflected| reflected.reflection.is_some() && seen.insert(reflected.text.to_lowercase())).collect();
+        let (unseen, all): (Vec<Reflected>, Vec<Reflected>) = all.into_iter().partition(|reflected| is_held_out(&reflected.text));
+        let by_subject: Vec<Vec<Reflected>> = SUBJECTS.iter().map(|(subject, _)| all.iter().filter(|reflected| reflected.subject() == Some(*subject)).cloned().collect()).collect();
+        let weights = SUBJECTS.iter().zip(&by_subject).map(|((_, weight), list)| if list.is_empty() { 0.0 } else { *weight });
+        // Without a single sentence nothing is ever drawn: the mixture asks for labelled texts of every tone.
+        let subjects = WeightedIndex::new(weights).unwrap_or_else(|_| WeightedIndex::new([1.0, 1.0, 1.0]).expect("three positive weights"));
+        (Self { frames, by_subject, subjects }, unseen)
+    }
+
+    /// One of the sentences with a reply.
+    pub(super) fn draw(&self, config: &MixtureConfig, rng: &mut ChaCha8Rng) -> Example {
+        let list = &self.by_subject[self.subjects.sample(rng)];
+        self.reply(&list[rng.random_range(0..list.len())], config, rng)
+    }
+
+    /// A message with a reply: flat at alpha 0, else of a tone that mostly has nothing to do with the message.
+    pub(super) fn reply(&self, reflected: &Reflected, config: &MixtureConfig, rng: &mut ChaCha8Rng) -> Example {
+        let example = Example {
+            source: vary(&reflected.text, SurfaceShares::FULL, rng),
+            target: None,
+            target_levels: reflected.tone.map(Tone::levels),
+            reply_levels: None,
+            alpha: Some(0.0),
+            kind: Kind::Reflection,
+        };
+        let Some(reflection) = &reflected.reflection else { return example };
+        if rng.random_bool(config.flat) {
+            return Example { target: Some(self.frames.reply(reflection, Tone::Neutral, Strength::Flat, rng)), ..example };
+        }
+        let tones = if reflected.delicate { GENTLE.as_slice() } else { Tone::ALL.as_slice() };
+        // The predicted levels must be able to steer as well: then the reply takes the message's own tone.
+        let own = reflected.tone.filter(|tone| tones.contains(tone) && rng.random_bool(config.predicted_levels));
+        let tone = own.or_else(|| tones.choose(rng).copied()).unwrap_or(Tone::Neutral);
+        let alpha = rng.random_range(MILD_ALPHA.start..=*STRONG_ALPHA.end());
+        let strength = if MILD_ALPHA.contains(&alpha) { Strength::Mild } else { Strength::Strong };
+        let reply_levels = own.is_none().then(|| jittered(tone, config.level_jitter, rng));
+        Example { target: Some(self.frames.reply(reflection, tone, strength, rng)), reply_levels, alpha: Some(alpha), ..example }
+    }
+
+    /// Unseen sentences as they are, tones and strengths in turn; every frame drawn from a fixed seed.
+    pub(super) fn held_out(&self, unseen: &[Reflected]) -> Vec<Example> {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let step = unseen.len().div_ceil(WATCHED_SENTENCES).max(1);
+        let mut examples = Vec::new();
+        for (index, reflected) in unseen.iter().step_by(step).enumerate() {
+            let Some(reflection) = &reflected.reflection else { continue };
+            let tone = if reflected.delicate { GENTLE[index % GENTLE.len()] } else { Tone::ALL[index % Tone::ALL.len()] };
+            let (strength, alpha) = [(Strength::Strong, 0.4), (Strength::Mild, 0.22), (Strength::Flat, 0.0)][index / Tone::ALL.len() % 3];
+            examples.push(Example {
+                source: reflected.text.clone(),
+                target: Some(self.frames.reply(reflection, tone, strength, &mut rng)),
+                target_levels: None,
+                reply_levels: (alpha > 0.0).then(|| tone.levels()),
+                alpha: Some(alpha),
+                kind: Kind::Reflection,
+            });
+        }
+        examples
+    }
+
+    /// How many sentences there are about each subject.
+    #[cfg(test)]
+    pub(super) fn counts(&self) -> Vec<(Subject, usize)> {
+        SUBJECTS.iter().zip(&self.by_subject).map(|((subject, _), list)| (*subject, list.len())).collect()
+    }
+}

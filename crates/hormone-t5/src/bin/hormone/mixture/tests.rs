@@ -1,0 +1,146 @@
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+
+use super::*;
+use crate::corpora::tests::shared_data;
+
+const REPLIES: [&str; 5] = ["flat", "mild", "strong", "no", "yes"];
+
+/// Some dialogues of every tone.
+fn dialogues() -> Split {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut lines = String::new();
+    for tone in Tone::ALL {
+        for number in 0..20 {
+            let (name, text) = (tone.name(), |kind: &str| format!("{kind} reply {number}"));
+            let others: Vec<String> = Tone::ALL.into_iter().filter(|other| *other != tone && number % 2 == 0).map(|other| format!("\"{0}\":\"{0} reply\"", other.name())).collect();
+            writeln!(
+                lines,
+                r#"{{"id":"{name}-{number}","tone":"{name}","topic":"daily","input":"{name} message {number}","flat":"{}","mild":"{}","strong":"{}","other":{{{}}}}}"#,
+                text("flat"),
+                text("mild"),
+                text("strong"),
+                others.join(",")
+            )
+            .expect("written");
+        }
+    }
+    let path = folder.path().join("dialogues.jsonl");
+    std::fs::write(&path, lines).expect("written");
+    Split::new(crate::dialogues::load(&path).expect("readable"), 1)
+}
+
+/// A few texts of every kind.
+fn corpora() -> Corpora {
+    let mut corpora = Corpora::default();
+    for tone in Tone::ALL {
+        for number in 0..50 {
+            let row = |text: String| LabelledText { text, labels: Vec::new(), tone: Some(tone), levels: Some(tone.levels()) };
+            corpora.goemotions.train.push(row(format!("I lost {number} of my keys, {}", tone.name())));
+            corpora.goemotions.dev.push(row(format!("unseen {number} {}", tone.name())));
+        }
+    }
+    let pair = |tone| TurnPair { message: "Do you like tea?".into(), reply: "I like green tea.".into(), tone };
+    for list in [&mut corpora.persona_chat, &mut corpora.topical_chat, &mut corpora.personality_chat, &mut corpora.qna_chitchat, &mut corpora.chatterbot] {
+        list.extend([pair(None), pair(Some(Tone::Friendly))]);
+    }
+    corpora.tatoeba = (0..400).map(|number| format!("I have {number} cows in my garden today.")).collect();
+    corpora
+}
+
+fn mixture() -> Mixture {
+    Mixture::new(corpora(), dialogues(), MixtureConfig::default(), 7).expect("a mixture")
+}
+
+#[test]
+fn batches_depend_on_seed_and_step_alone() {
+    let (first, second) = (mixture(), mixture());
+    first.batch(4, 16);
+    assert_eq!(first.batch(5, 16), second.batch(5, 16));
+    assert_ne!(first.batch(5, 16), second.batch(6, 16));
+}
+
+#[test]
+fn kinds_are_drawn_by_their_weights() {
+    let mut counts: HashMap<Kind, usize> = HashMap::new();
+    for example in mixture().batch(0, 4000) {
+        *counts.entry(example.kind).or_default() += 1;
+    }
+    for (kind, weight) in Kind::ALL.into_iter().zip(MixtureConfig::default().weights()) {
+        let share = counts[&kind] as f64 / 4000.0;
+        assert!((share - weight).abs() < 0.03, "{kind:?}: {share}");
+    }
+}
+
+#[test]
+fn strength_of_dialogue_replies_follows_alpha() {
+    for example in mixture().batch(1, 4000).iter().filter(|example| example.kind == Kind::Dialogue) {
+        let reply = example.target.as_deref().expect("a reply");
+        let kind = REPLIES.iter().find(|kind| reply.starts_with(**kind)).copied().unwrap_or("other");
+        match (kind, example.alpha) {
+            ("flat", Some(0.0)) | ("strong", None) => {}
+            ("mild", Some(alpha)) => assert!(MILD_ALPHA.contains(&alpha)),
+            ("strong" | "other", Some(alpha)) => assert!(STRONG_ALPHA.contains(&alpha)),
+            other => panic!("{other:?}: {example:?}"),
+        }
+        if kind == "other" {
+            let levels = example.reply_levels.expect("levels");
+            assert_eq!(reply, format!("{} reply", Tone::nearest(levels).name()));
+            assert_ne!(example.target_levels.map(Tone::nearest), Some(Tone::nearest(levels)));
+        }
+    }
+}
+
+#[test]
+fn tone_of_reflections_is_independent_of_the_message_and_told_by_the_levels() {
+    let mixture = mixture();
+    let frames = Frames::load().expect("frames");
+    let mut seen: HashMap<(Option<Tone>, Tone), usize> = HashMap::new();
+    for example in mixture.batch(2, 6000).iter().filter(|example| matches!(example.kind, Kind::Reflection | Kind::Levels) && example.alpha > Some(0.0)) {
+        let Some(levels) = example.reply_levels else { continue };
+        let tone = Tone::nearest(levels);
+        assert!(levels.distance(tone.levels()) <= 0.04 * 6f32.sqrt());
+        *seen.entry((example.target_levels.map(Tone::nearest), tone)).or_default() += 1;
+        let strength = if MILD_ALPHA.contains(&example.alpha.unwrap_or_default()) { crate::reflection::Strength::Mild } else { crate::reflection::Strength::Strong };
+        let reply = example.target.as_deref().expect("a reply");
+        let fits = |frame: &String| frame.split(['{', '}']).step_by(2).all(|part| reply.contains(part));
+        assert!(frames.of(crate::reflection::Subject::Writer, tone, strength).iter().any(fits), "{tone:?}: {reply}");
+    }
+    assert!(seen.len() >= 25, "{seen:?}");
+}
+
+#[test]
+fn delicate_messages_get_gentle_replies_only() {
+    let mut corpora = corpora();
+    corpora.tatoeba = (0..400).map(|number| format!("My dog died {number} days ago.")).collect();
+    let mixture = Mixture::new(corpora, dialogues(), MixtureConfig::default(), 7).expect("a mixture");
+    let tones: HashSet<Tone> = mixture.batch(0, 3000).iter().filter(|example| example.source.to_lowercase().contains("dog")).filter_map(|example| example.reply_levels).map(Tone::nearest).collect();
+    assert_eq!(tones, HashSet::from([Tone::Friendly, Tone::Neutral, Tone::Sad]));
+}
+
+#[test]
+fn held_out_texts_are_never_drawn() {
+    let mixture = mixture();
+    let held_out: HashSet<String> = mixture.held_out().iter().map(|example| example.source.to_lowercase()).collect();
+    assert!(mixture.held_out().iter().any(|example| example.kind == Kind::Reflection));
+    assert!(mixture.held_out().iter().any(|example| example.kind == Kind::Dialogue));
+    let leak = mixture.batch(3, 4000).into_iter().find(|example| example.kind != Kind::Denoise && held_out.contains(&example.source.to_lowercase()));
+    assert_eq!(leak, None);
+}
+
+#[test]
+fn share_out_of_range_is_refused() {
+    let config = MixtureConfig { flat: 1.5, ..MixtureConfig::default() };
+    let error = Mixture::new(corpora(), dialogues(), config, 1).expect_err("a share above 1");
+    assert!(error.to_string().contains("flat is 1.5"), "{error}");
+}
+
+#[test]
+fn no_drawn_reply_is_coarse() {
+    let Some(folder) = shared_data() else { return };
+    let mixture = Mixture::new(Corpora::load(&folder).expect("readable corpora"), dialogues(), MixtureConfig::default(), 7).expect("a mixture");
+    println!("{:?}, {} held out", mixture.reflections.counts(), mixture.held_out().len());
+    for (step, example) in (0..20).flat_map(|step| mixture.batch(step, 200).into_iter().map(move |example| (step, example))) {
+        assert!(!is_coarse(example.target.as_deref().unwrap_or_default()), "step {step}: {example:?}");
+    }
+}

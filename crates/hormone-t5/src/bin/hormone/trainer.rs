@@ -1,0 +1,382 @@
+//! One training step: each core takes a part of the batch, gradients are summed, AdamW moves the weights.
+//!
+//! candle's many small operations run on one core each, so two halves of a batch on two cores beat matrix products spread over both.
+
+use std::collections::{BTreeMap, HashMap};
+
+use anyhow::{Result, anyhow};
+use candle_core::{Tensor, Var};
+use hormone_t5::hormone_block::Alpha;
+use hormone_t5::linear::Dropout;
+use hormone_t5::{HormoneBlock, HormoneConfig, T5, T5Config, Weights};
+
+use crate::batch::{Batch, Counts, EncodedExample};
+use crate::loss;
+use crate::optimizer::{AdamW, Gradients};
+
+/// The two halves of the model, as training sees them.
+#[derive(Clone, Debug)]
+pub(crate) struct Model {
+    pub(crate) t5: T5,
+    pub(crate) block: HormoneBlock,
+    pub(crate) attention_temperature: f64,
+}
+
+/// The losses of a batch, or of a part of one.
+#[derive(Clone, Debug)]
+pub(crate) struct Losses {
+    pub(crate) sequence: Tensor,
+    pub(crate) level_mse: Tensor,
+    pub(crate) margin: Tensor,
+    pub(crate) diversity: Tensor,
+    /// Share of supervised levels within 0.15 of their target; no gradient.
+    pub(crate) levels_within: f32,
+}
+
+/// The same as numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct LossReport {
+    pub(crate) total: f32,
+    pub(crate) sequence: f32,
+    pub(crate) level_mse: f32,
+    pub(crate) margin: f32,
+    pub(crate) diversity: f32,
+    pub(crate) levels_within: f32,
+}
+
+/// What the loss is made of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Objective {
+    /// Weight of the hormone loss.
+    pub(crate) hormone_weight: f64,
+    /// Weight of the margin loss within it.
+    pub(crate) margin_weight: f64,
+    /// Weight of the diversity loss.
+    pub(crate) diversity_weight: f64,
+}
+
+impl Objective {
+    /// The paper's weights.
+    pub(crate) const PAPER: Self = Self { hormone_weight: loss::HORMONE_WEIGHT, margin_weight: loss::MARGIN_WEIGHT, diversity_weight: loss::DIVERSITY_WEIGHT };
+}
+
+impl Model {
+    pub(crate) fn load(weights: &Weights, config: &T5Config, hormone_config: &HormoneConfig) -> Result<Self> {
+        Ok(Self {
+            t5: T5::load(&weights.at("t5"), config)?,
+            block: HormoneBlock::load(&weights.at("hormone_block"), config.d_model)?,
+            attention_temperature: hormone_config.attention_temperature,
+        })
+    }
+
+    fn with_dropout(self, t5_rate: f64, block_rate: f64, seed: u64) -> Self {
+        let dropout = Dropout::training(t5_rate, seed);
+        Self { t5: self.t5.with_dropout(&dropout), block: self.block.with_dropout(&dropout.with_rate(block_rate)), ..self }
+    }
+
+    /// All losses of `batch`, whose means are taken over `counts`, those of the whole batch it is a part of.
+    pub(crate) fn losses(&self, batch: &Batch, counts: Counts) -> Result<Losses> {
+        let hidden = self.t5.encode(&batch.input_ids, &batch.attention_mask)?;
+        let levels = self.block.forward(&hidden, &batch.attention_mask, self.attention_temperature)?.hormone_levels;
+        let logits = self.reply_logits(batch, &hidden, &levels)?;
+        let sequence = loss::sequence_loss(&logits, &batch.labels, &batch.label_mask, counts.label_tokens.max(1) as f64)?;
+        let level_values = (counts.level_rows * 6).max(1) as f64;
+        let error = (&levels - &batch.target_levels)?.abs()?;
+        let within = error.le(0.15f32)?.to_dtype(candle_core::DType::F32)?.broadcast_mul(&batch.target_levels_mask.unsqueeze(1)?)?;
+        Ok(Losses {
+            sequence,
+            level_mse: loss::level_mse(&levels, &batch.target_levels, &batch.target_levels_mask, level_values)?,
+            margin: loss::margin_loss(&levels, &batch.target_levels, &batch.target_levels_mask, counts.margins)?,
+            diversity: loss::diversity_loss(&self.block.queries()?)?,
+            levels_within: within.sum_all()?.to_scalar::<f32>()? / level_values as f32,
+        })
+    }
+
+    /// Logits `[B, T, V]` of the replies under each row's levels and alpha.
+    fn reply_logits(&self, batch: &Batch, hidden: &Tensor, levels: &Tensor) -> Result<Tensor> {
+        let given = batch.reply_levels_mask.unsqueeze(1)?; // [B, 1]
+        let predicted = levels.broadcast_mul(&given.affine(-1.0, 1.0)?)?;
+        let levels = (predicted + batch.reply_levels.broadcast_mul(&given)?)?; // [B, N]
+        let learned = self.block.alpha()?.broadcast_mul(&batch.learned_alpha_mask)?;
+        let alpha = Alpha::PerRow((&batch.alpha + learned)?);
+        let modulated = self.block.modulate(hidden, &self.block.embed(&levels)?, &alpha)?;
+        Ok(self.t5.decode(&batch.decoder_input_ids, &modulated, &batch.attention_mask)?.logits)
+    }
+}
+
+impl Losses {
+    /// The weighted sum; `share` of the diversity loss, which does not depend on the batch.
+    pub(crate) fn total(&self, objective: Objective, share: f64) -> Result<Tensor> {
+        let hormone = (&self.level_mse + (&self.margin * objective.margin_weight)?)?;
+        let total = (&self.sequence + (hormone * objective.hormone_weight)?)?;
+        Ok((total + (&self.diversity * (objective.diversity_weight * share))?)?)
+    }
+
+    pub(crate) fn report(&self, objective: Objective, share: f64) -> Result<LossReport> {
+        Ok(LossReport {
+            total: self.total(objective, share)?.to_scalar()?,
+            sequence: self.sequence.to_scalar()?,
+            level_mse: self.level_mse.to_scalar()?,
+            margin: self.margin.to_scalar()?,
+            diversity: self.diversity.to_scalar::<f32>()? * share as f32,
+            levels_within: self.levels_within,
+        })
+    }
+}
+
+impl std::ops::AddAssign for LossReport {
+    fn add_assign(&mut self, other: Self) {
+        self.total += other.total;
+        self.sequence += other.sequence;
+        self.level_mse += other.level_mse;
+        self.margin += other.margin;
+        self.diversity += other.diversity;
+        self.levels_within += other.levels_within;
+    }
+}
+
+/// The model, its variables and its optimizer.
+pub(crate) struct Trainer {
+    pub(crate) config: T5Config,
+    pub(crate) hormone_config: HormoneConfig,
+    pub(crate) variables: BTreeMap<String, Var>,
+    pub(crate) optimizer: AdamW,
+    objective: Objective,
+    /// One copy a core, all of the same variables, each with its own dropout.
+    models: Vec<Model>,
+    /// Variables that learn.
+    trained: BTreeMap<String, Var>,
+}
+
+/// What a trainer is made with.
+#[derive(Clone, Debug)]
+pub(crate) struct TrainerOptions {
+    pub(crate) objective: Objective,
+    pub(crate) weight_decay: f64,
+    pub(crate) clip_norm: f64,
+    pub(crate) threads: usize,
+    pub(crate) seed: u64,
+    /// Beginnings of names that stay as they are.
+    pub(crate) frozen: Vec<String>,
+}
+
+impl Trainer {
+    /// Trains `variables`; those that the configuration asks for and that are missing start at random.
+    pub(crate) fn new(config: T5Config, hormone_config: HormoneConfig, variables: BTreeMap<String, Var>, options: &TrainerOptions) -> Result<Self> {
+        let weights = Weights::trainable(variables, options.seed);
+        Model::load(&weights, &config, &hormone_config)?;
+        let variables = weights.variables();
+        let tensors: HashMap<String, Tensor> = variables.iter().map(|(name, variable)| (name.clone(), variable.as_tensor().clone())).collect();
+        let model = Model::load(&Weights::from_tensors(tensors)?, &config, &hormone_config)?;
+        let with_dropout = |thread: usize| model.clone().with_dropout(config.dropout_rate, hormone_config.dropout_rate, options.seed ^ ((thread as u64 + 1) << 32));
+        let frozen = |name: &str| options.frozen.iter().any(|beginning| name.starts_with(beginning.as_str()));
+        Ok(Self {
+            models: (0..options.threads.max(1)).map(with_dropout).collect(),
+            trained: variables.iter().filter(|(name, _)| !frozen(name)).map(|(name, variable)| (name.clone(), variable.clone())).collect(),
+            optimizer: AdamW::new(options.weight_decay, options.clip_norm),
+            objective: options.objective,
+            config,
+            hormone_config,
+            variables,
+        })
+    }
+
+    /// The model as it is now, without dropout.
+    pub(crate) fn model(&self) -> Result<Model> {
+        let tensors = self.variables.iter().map(|(name, variable)| (name.clone(), variable.as_detached_tensor())).collect();
+        Model::load(&Weights::from_tensors(tensors)?, &self.config, &self.hormone_config)
+    }
+
+    /// One step over `examples`; gives the losses before it.
+    pub(crate) fn step(&mut self, examples: &[EncodedExample], learning_rate: f64) -> Result<LossReport> {
+        let (report, gradients) = self.gradients(examples)?;
+        if !report.total.is_finite() {
+            return Err(anyhow!("The loss became {}: lower the learning rate.", report.total));
+        }
+        self.optimizer.step(&self.trained, &gradients, learning_rate)?;
+        Ok(report)
+    }
+
+    /// Losses and every trained variable's gradient.
+    pub(crate) fn gradients(&self, examples: &[EncodedExample]) -> Result<(LossReport, Gradients)> {
+        let parts = self.parts(examples)?;
+        let mut counts = Counts::default();
+        for part in &parts {
+            counts += part.counts;
+        }
+        let share = 1.0 / parts.len() as f64;
+        let results: Vec<Result<(LossReport, Gradients)>> = std::thread::scope(|scope| {
+            let threads: Vec<_> = parts.iter().zip(&self.models).map(|(part, model)| scope.spawn(move || self.part_gradients(model, part, counts, share))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(anyhow!("a training thread panicked")))).collect()
+        });
+        let mut total = LossReport::default();
+        let mut sum = Gradients::new();
+        for result in results {
+            let (report, gradients) = result?;
+            total += report;
+            for (name, gradient) in gradients {
+                match sum.get_mut(&name) {
+                    Some(sum) => sum.iter_mut().zip(gradient).for_each(|(sum, value)| *sum += value),
+                    None => {
+                        sum.insert(name, gradient);
+                    }
+                }
+            }
+        }
+        Ok((total, sum))
+    }
+
+    /// Examples sorted by length into as many parts as there are models, each of about as many tokens.
+    fn parts(&self, examples: &[EncodedExample]) -> Result<Vec<Batch>> {
+        let mut sorted: Vec<&EncodedExample> = examples.iter().collect();
+        sorted.sort_by_key(|example| example.target.len() * 2 + example.source.len());
+        let threads = self.models.len().min(examples.len()).max(1);
+        let parts = (0..threads).map(|thread| {
+            let part: Vec<EncodedExample> = sorted.iter().skip(thread).step_by(threads).map(|example| (*example).clone()).collect();
+            Batch::new(&part, &self.config)
+        });
+        parts.collect()
+    }
+
+    fn part_gradients(&self, model: &Model, part: &Batch, counts: Counts, share: f64) -> Result<(LossReport, Gradients)> {
+        let losses = model.losses(part, counts)?;
+        let report = losses.report(self.objective, share)?;
+        let store = losses.total(self.objective, share)?.backward()?;
+        let mut gradients = Gradients::new();
+        for (name, variable) in &self.trained {
+            if let Some(gradient) = store.get(variable) {
+                gradients.insert(name.clone(), gradient.flatten_all()?.to_vec1()?);
+            }
+        }
+        Ok((report, gradients))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use candle_core::Device;
+    use hormone_t5::{HormoneLevels, Tone};
+    use serde_json::Value;
+
+    use super::*;
+
+    fn fixture(path: &str) -> std::path::PathBuf {
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(path)
+    }
+
+    fn json(path: &str) -> Result<Value> {
+        Ok(serde_json::from_slice(&std::fs::read(fixture(path))?)?)
+    }
+
+    /// The tiny T5 and the block of the fixtures, without dropout.
+    fn fixture_trainer(threads: usize) -> Result<Trainer> {
+        let config = T5Config { dropout_rate: 0.0, ..T5Config::from_json(&std::fs::read(fixture("t5-v1_0/config.json"))?)? };
+        let hormone_config = HormoneConfig { dropout_rate: 0.0, ..HormoneConfig::default() };
+        let mut variables = BTreeMap::new();
+        for (file, prefix) in [("t5-v1_0/model.safetensors", "t5."), ("hormone-block/model.safetensors", "")] {
+            for (name, tensor) in candle_core::safetensors::load(fixture(file), &Device::Cpu)? {
+                variables.insert(format!("{prefix}{name}"), Var::from_tensor(&tensor.to_dtype(candle_core::DType::F32)?)?);
+            }
+        }
+        Trainer::new(config, hormone_config, variables, &options(threads))
+    }
+
+    fn options(threads: usize) -> TrainerOptions {
+        TrainerOptions { objective: Objective::PAPER, weight_decay: 0.0, clip_norm: 1e9, threads, seed: 1, frozen: Vec::new() }
+    }
+
+    fn ids(row: &Value) -> Vec<u32> {
+        row.as_array().into_iter().flatten().filter_map(Value::as_u64).map(|id| id as u32).collect()
+    }
+
+    /// The fixtures' batch, each row without its padding.
+    fn fixture_examples(facts: &Value) -> Vec<EncodedExample> {
+        let rows = |name: &str| facts[name].as_array().cloned().unwrap_or_default();
+        let rows = rows("input_ids").into_iter().zip(rows("attention_mask")).zip(rows("labels")).zip(rows("target_levels"));
+        rows.map(|(((source, mask), labels), levels)| {
+            let seen = ids(&mask).iter().sum::<u32>() as usize;
+            let levels: Vec<f32> = levels.as_array().into_iter().flatten().filter_map(Value::as_f64).map(|level| level as f32).collect();
+            EncodedExample {
+                source: ids(&source)[..seen].to_vec(),
+                target: ids(&labels), // -100 is no id and falls away
+                target_levels: <[f32; 6]>::try_from(levels).ok().map(HormoneLevels::from),
+                reply_levels: None,
+                alpha: None,
+            }
+        })
+        .collect()
+    }
+
+    #[test]
+    fn losses_and_every_gradient_equal_pytorchs() -> Result<()> {
+        let facts = json("training-step/expected.json")?;
+        let expected = candle_core::safetensors::load(fixture("training-step/gradients.safetensors"), &Device::Cpu)?;
+        for threads in [1, 2] {
+            let trainer = fixture_trainer(threads)?;
+            let (report, gradients) = trainer.gradients(&fixture_examples(&facts))?;
+            let losses = &facts["losses"];
+            let pairs = [
+                ("seq", report.sequence),
+                ("mse", report.level_mse),
+                ("margin", report.margin),
+                ("diversity", report.diversity),
+                ("total", report.total),
+            ];
+            for (name, value) in pairs {
+                let expected = losses[name].as_f64().unwrap_or(f64::NAN);
+                assert!((f64::from(value) - expected).abs() < 1e-3 * expected.abs().max(1.0), "{name} with {threads} threads: {value}, expected {expected}");
+            }
+            assert_eq!(gradients.len(), expected.len());
+            for (name, gradient) in &gradients {
+                let expected: Vec<f32> = expected[name].to_dtype(candle_core::DType::F32)?.flatten_all()?.to_vec1()?;
+                let largest = expected.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
+                let difference = gradient.iter().zip(&expected).fold(0.0f32, |worst, (a, b)| worst.max((a - b).abs()));
+                assert!(difference < 2e-3 * largest.max(0.01), "{name} with {threads} threads: differs by {difference}, largest value {largest}");
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn one_batch_can_be_overfitted() -> Result<()> {
+        let mut trainer = fixture_trainer(2)?;
+        let examples = fixture_examples(&json("training-step/expected.json")?);
+        let first = trainer.step(&examples, 3e-3)?;
+        let mut last = first;
+        for _ in 0..300 {
+            last = trainer.step(&examples, 3e-3)?;
+        }
+        assert!(last.sequence < 0.1 * first.sequence && last.level_mse < 0.01, "{first:?} {last:?}");
+        Ok(())
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_run() -> Result<()> {
+        let config = T5Config::from_json(br#"{"vocab_size":20,"d_model":32,"d_kv":8,"d_ff":32,"num_layers":1,"num_heads":2}"#)?;
+        let run = || -> Result<LossReport> {
+            let mut trainer = Trainer::new(config.clone(), HormoneConfig::default(), BTreeMap::new(), &options(2))?;
+            let example = |id: u32, tone: Tone| EncodedExample { source: vec![id, 1], target: vec![id + 3, 1], target_levels: Some(tone.levels()), reply_levels: None, alpha: None };
+            let examples = [example(4, Tone::Sad), example(9, Tone::Excited)];
+            trainer.step(&examples, 1e-3)?;
+            trainer.step(&examples, 1e-3)
+        };
+        assert_eq!(run()?, run()?);
+        Ok(())
+    }
+
+    #[test]
+    fn frozen_weights_stay_as_they_are() -> Result<()> {
+        let facts = json("training-step/expected.json")?;
+        let base = fixture_trainer(1)?;
+        let options = TrainerOptions { frozen: vec!["t5.encoder.block.0.".to_string()], ..options(1) };
+        let mut trainer = Trainer::new(base.config.clone(), base.hormone_config.clone(), base.variables.clone(), &options)?;
+        let value = |name: &str| -> Result<Vec<f32>> { Ok(base.variables[name].flatten_all()?.to_vec1()?) };
+        let names = ["t5.encoder.block.0.layer.0.SelfAttention.q.weight", "t5.encoder.block.1.layer.0.SelfAttention.q.weight"];
+        let before = names.map(value);
+        trainer.step(&fixture_examples(&facts), 1e-2)?;
+        let after = names.map(value);
+        assert_eq!(before[0].as_ref().ok(), after[0].as_ref().ok());
+        assert_ne!(before[1].as_ref().ok(), after[1].as_ref().ok());
+        Ok(())
+    }
+}

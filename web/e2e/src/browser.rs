@@ -1,0 +1,135 @@
+//! A browser with an empty profile, as plain calls that wait for their answer.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use http::Method;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use thirtyfour::common::command::FormatRequestData;
+use thirtyfour::common::config::WebDriverConfig;
+use thirtyfour::extensions::cdp::ChromeDevTools;
+use thirtyfour::support::block_on;
+use thirtyfour::{By, Capabilities, RequestData, SessionId, WebDriver, WebElement};
+
+use crate::chromedriver::Chromedriver;
+use crate::setup::Setup;
+
+/// The arguments that the WebAssembly tests give their browser too.
+const ARGUMENTS: &str = include_str!("../../webdriver.json");
+/// How long one command may take on a busy machine.
+const COMMAND_LIMIT: Duration = Duration::from_secs(180);
+
+/// A browser; dropping it closes it.
+#[derive(Debug)]
+pub(crate) struct Browser {
+    // Before the chromedriver: fields are dropped in this order.
+    driver: WebDriver,
+    _chromedriver: Chromedriver,
+}
+
+/// Keys without a character, as WebDriver writes them.
+#[derive(Clone, Copy, Debug)]
+pub enum Keys {
+    /// Enter.
+    Enter,
+    /// Home.
+    Home,
+    /// End.
+    End,
+}
+
+impl Keys {
+    fn code(self) -> &'static str {
+        match self {
+            Self::Enter => "\u{E007}",
+            Self::Home => "\u{E011}",
+            Self::End => "\u{E010}",
+        }
+    }
+}
+
+impl Browser {
+    /// Starts a driver and its browser. `on_new_document` runs in every page before the page's own scripts.
+    pub(crate) fn start(setup: &Setup, on_new_document: &str) -> Result<Self> {
+        let chromedriver = Chromedriver::start(&setup.chromedriver)?;
+        let config = WebDriverConfig::builder().reqwest_timeout(COMMAND_LIMIT).build()?;
+        let driver = block_on(WebDriver::new_with_config(chromedriver.url(), capabilities(setup)?, config));
+        let driver = driver.context("the browser did not start")?;
+        let browser = Self { driver, _chromedriver: chromedriver };
+        browser.devtools("Page.addScriptToEvaluateOnNewDocument", json!({ "source": on_new_document }))?;
+        Ok(browser)
+    }
+
+    /// Opens an address and waits until it is loaded.
+    pub(crate) fn open(&self, url: &str) -> Result<()> {
+        block_on(self.driver.goto(url)).with_context(|| format!("opening {url}"))
+    }
+
+    /// Runs a script's body in the page and takes what it returns.
+    pub(crate) fn run<T: DeserializeOwned>(&self, script: &str, arguments: Vec<Value>) -> Result<T> {
+        let answer = block_on(self.driver.execute(script, arguments)).with_context(|| format!("running {script}"))?;
+        serde_json::from_value(answer.json().clone()).with_context(|| format!("the answer to {script} was {}", answer.json()))
+    }
+
+    /// Clicks where the mouse would.
+    pub(crate) fn click(&self, css: &str) -> Result<()> {
+        Ok(block_on(self.find(css)?.click())?)
+    }
+
+    /// Types characters as the keyboard does.
+    pub(crate) fn type_text(&self, css: &str, text: &str) -> Result<()> {
+        Ok(block_on(self.find(css)?.send_keys(text))?)
+    }
+
+    /// Presses a key.
+    pub(crate) fn press(&self, css: &str, key: Keys) -> Result<()> {
+        self.type_text(css, key.code())
+    }
+
+    /// What the browser logged since the last call: `browser` is the console, `performance` the DevTools events of the page.
+    pub(crate) fn log(&self, kind: &'static str) -> Result<Vec<Value>> {
+        block_on(self.driver.cmd(ReadLog(kind))).and_then(|answer| answer.value()).with_context(|| format!("reading the {kind} log"))
+    }
+
+    /// A command of <https://chromedevtools.github.io/devtools-protocol>.
+    pub(crate) fn devtools(&self, command: &str, parameters: Value) -> Result<Value> {
+        let tools = ChromeDevTools::new(self.driver.handle.clone());
+        block_on(tools.execute_cdp_with_params(command, parameters)).with_context(|| command.to_string())
+    }
+
+    /// Writes what is to be seen as PNG.
+    pub(crate) fn screenshot(&self, path: &Path) -> Result<()> {
+        Ok(block_on(self.driver.screenshot(path))?)
+    }
+
+    fn find(&self, css: &str) -> Result<WebElement> {
+        Ok(block_on(self.driver.find(By::Css(css)))?)
+    }
+}
+
+fn capabilities(setup: &Setup) -> Result<Capabilities> {
+    let mut capabilities: Capabilities = serde_json::from_str(ARGUMENTS).context("web/webdriver.json")?;
+    let options = &mut capabilities["goog:chromeOptions"];
+    if let Some(arguments) = options["args"].as_array_mut() {
+        arguments.push("--window-size=1280,900".into());
+        // The page asks for the browser's languages; the tests read English.
+        arguments.push("--accept-lang=en".into());
+    }
+    if let Some(chrome) = &setup.chrome {
+        options["binary"] = chrome.to_string_lossy().into();
+    }
+    capabilities.insert("goog:loggingPrefs".into(), json!({ "browser": "ALL", "performance": "ALL" }));
+    Ok(capabilities)
+}
+
+/// Chromedriver's own command for its logs.
+#[derive(Debug)]
+struct ReadLog(&'static str);
+
+impl FormatRequestData for ReadLog {
+    fn format_request(&self, session: &SessionId) -> RequestData {
+        RequestData::new(Method::POST, format!("session/{session}/se/log")).add_body(json!({ "type": self.0 }))
+    }
+}

@@ -1,0 +1,117 @@
+// Runs in the page before its own scripts and looks on: what is to be seen, how replies grow, what the worker answered. It changes nothing.
+window.probe = (() => {
+  const at = (id, root = document) => root.querySelector(`[data-testid="${id}"]`);
+  const every = (id) => [...document.querySelectorAll(`[data-testid="${id}"]`)];
+  const words = (element) => element?.textContent.trim() ?? "";
+  const shown = (element) => Boolean(element?.checkVisibility());
+
+  const lane = (name, turn) => {
+    const reply = at(`lane-${name}-text`, turn);
+    return reply && {
+      text: reply.textContent,
+      state: reply.dataset.state,
+      header: words(at(`lane-${name}`, turn).querySelector("header")),
+      timings: words(at(`lane-${name}-timings`, turn)),
+    };
+  };
+
+  const turns = () => every("turn").map((turn) => ({
+    message: words(at("message", turn)),
+    remark: words(at("reading-remark", turn)),
+    says_equal: shown(at("equal-note", turn)),
+    can_retry: Boolean(at("retry", turn)),
+    baseline: lane("baseline", turn),
+    modulated: lane("modulated", turn),
+    own: lane("own", turn),
+  }));
+
+  const heatmap = () => {
+    const map = at("heatmap");
+    return {
+      columns: Number(map?.dataset.columns ?? 0),
+      words: [...(map?.querySelectorAll("th[scope=col]:not(.special)") ?? [])].map(words),
+      percent: [...(map?.querySelectorAll("tbody tr") ?? [])].map((row) => [...row.querySelectorAll("td")].map((cell) => Number(words(cell)))),
+    };
+  };
+
+  const bars = () => ["dopamine", "serotonin", "cortisol", "oxytocin", "adrenaline", "endorphins"].map((name) => ({
+    name,
+    level: Number(at(`hormone-bar-${name}`)?.getAttribute("aria-valuenow") ?? NaN),
+    shown: words(at(`hormone-value-${name}`)),
+  }));
+
+  const view = () => ({
+    language: document.documentElement.lang,
+    title: document.title,
+    headings: [...document.querySelectorAll("h1, h2, h3")].filter(shown).map(words),
+    load: { state: at("load-status")?.dataset.state ?? "none", text: words(at("load-status")) },
+    notices: every("error-notice").map(words),
+    bars: bars(),
+    heatmap: heatmap(),
+    alpha: { shown: words(at("alpha-value")), remark: words(at("alpha-remark")) },
+    turns: turns(),
+    can_send: Boolean(at("send") && !at("send").disabled),
+    can_stop: Boolean(at("stop")),
+    draft: at("composer-input")?.value ?? "",
+  });
+
+  // Sets a field as a user's hand would leave it.
+  const set = (id, value) => {
+    const field = at(id);
+    const prototype = field instanceof HTMLTextAreaElement ? HTMLTextAreaElement : HTMLInputElement;
+    Object.getOwnPropertyDescriptor(prototype.prototype, "value").set.call(field, value);
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+    field.dispatchEvent(new Event("change", { bubbles: true }));
+  };
+
+  const everything = { subtree: true, childList: true, characterData: true, attributes: true };
+
+  // Every state of the turns from now on, each once.
+  let states = [];
+  const record = () => {
+    const note = () => {
+      const state = JSON.stringify(turns());
+      if (states.at(-1) !== state) states.push(state);
+    };
+    states = [];
+    note();
+    new MutationObserver(note).observe(document.body, everything);
+  };
+
+  // Presses stop as soon as a word of the latest reply is there: no driver is fast enough to be sure of that.
+  const stop_at_first_word = () => {
+    const observer = new MutationObserver(() => {
+      if (!turns().at(-1)?.baseline?.text || !at("stop")) return;
+      observer.disconnect();
+      at("stop").click();
+    });
+    observer.observe(document.body, everything);
+  };
+
+  const answers = [];
+  window.Worker = class extends window.Worker {
+    constructor(...how) {
+      super(...how);
+      this.addEventListener("message", (event) => answers.push(event.data));
+    }
+  };
+
+  // How wide the page is, and what reaches over its right edge without a frame of its own that scrolls.
+  const overflow = () => {
+    const width = document.documentElement.clientWidth;
+    const framed = (element) => {
+      for (let outer = element.parentElement; outer && outer !== document.body; outer = outer.parentElement) {
+        if (getComputedStyle(outer).overflowX !== "visible") return true;
+      }
+      return false;
+    };
+    const wide = [...document.body.querySelectorAll("*")].filter((element) => element.getBoundingClientRect().right > width + 0.5 && !framed(element));
+    return {
+      content: document.scrollingElement.scrollWidth,
+      window: window.innerWidth,
+      too_wide: wide.map((element) => element.outerHTML.slice(0, 120)),
+    };
+  };
+
+  return { view, set, record, states: () => states.map((state) => JSON.parse(state)), stop_at_first_word, answers: () => answers, overflow };
+})();

@@ -1,0 +1,57 @@
+//! One test's visit to the page, from an empty browser to its end, with a report where it fails.
+
+use std::panic::Location;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::{Result, ensure};
+use xtask::static_server::StaticServer;
+
+use crate::browser::Browser;
+use crate::page::Page;
+use crate::setup::Setup;
+
+/// Opens the page under `prefix` (`/` or `/demo/`), waits for its model and runs `test`. No console error and no other host is forgiven.
+#[track_caller]
+pub fn visit(prefix: &str, test: impl FnOnce(&Page) -> Result<()>) -> Result<()> {
+    visit_unopened(prefix, |page| {
+        page.open()?;
+        page.wait_until_ready()?;
+        test(page)
+    })
+}
+
+/// The same, but `test` opens the page itself.
+#[track_caller]
+pub fn visit_unopened(prefix: &str, test: impl FnOnce(&Page) -> Result<()>) -> Result<()> {
+    // One at a time: two browsers, each with a model, would make a small machine miss every deadline.
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(setup) = Setup::from_environment()? else { return Ok(()) };
+    let site = StaticServer::start(&setup.dist, prefix)?;
+    let browser = Browser::start(&setup, include_str!("probe.js"))?;
+    let page = Page { site, dist: setup.dist, browser };
+    let place = Location::caller();
+    test(&page).and_then(|()| ends_clean(&page)).map_err(|error| error.context(report(&page, place)))
+}
+
+fn ends_clean(page: &Page) -> Result<()> {
+    let errors = page.console_errors()?;
+    ensure!(errors.is_empty(), "Expected: no error in the console.\nThere was: {errors:#?}");
+    let origin = page.site.url();
+    let foreign: Vec<String> = page.asked_addresses()?.into_iter().filter(|address| !address.starts_with(&origin)).collect();
+    ensure!(foreign.is_empty(), "Expected: no address outside {origin}.\nAsked for: {foreign:#?}");
+    Ok(())
+}
+
+/// What a failed test tells beside its error.
+fn report(page: &Page, place: &Location<'_>) -> String {
+    let errors = page.console_errors().unwrap_or_else(|error| vec![error.to_string()]);
+    let test = Path::new(place.file()).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let picture = std::env::temp_dir().join(format!("helt-e2e-{test}-{}.png", place.line()));
+    let picture = match page.browser.screenshot(&picture) {
+        Ok(()) => picture.display().to_string(),
+        Err(error) => format!("none: {error}"),
+    };
+    format!("the visit at {place}; screenshot: {picture}; errors in the console: {errors:#?}")
+}

@@ -1,0 +1,89 @@
+//! Replies as they come, and how they are stopped.
+
+use anyhow::{Context, Result, ensure};
+use helt_e2e::{LaneView, Page, TurnView, Wording, visit};
+
+#[test]
+fn both_replies_stream_side_by_side_and_end_with_their_timings() -> Result<()> {
+    visit("/", |page| {
+        page.record()?;
+        let answered = page.say("I GOT THE JOB!!!")?;
+        let recorded = page.recorded()?;
+        let wording = Wording::of("en")?;
+        for (name, lane) in [("baseline", (|turn| &turn.baseline) as fn(&TurnView) -> &Option<LaneView>), ("modulated", |turn| &turn.modulated)] {
+            let reply = lane(&answered).as_ref().with_context(|| format!("there is no {name} lane"))?;
+            ensure!(!reply.text.trim().is_empty(), "Expected: a {name} reply.\nThere was: {reply:?}");
+            let timed = wording.is_in("lane.timings", &reply.timings)? && reply.timings.chars().any(|mark| mark.is_ascii_digit());
+            ensure!(timed, "Expected: how fast the {name} reply came.\nThere was: {:?}", reply.timings);
+
+            let growing: Vec<&str> = texts_while_streaming(&recorded, lane);
+            ensure!(growing.len() >= 2, "Expected: the {name} reply grows while it is made.\nSeen while streaming: {growing:?}");
+            let grows = growing.first().map(|text| text.len()) < growing.last().map(|text| text.len());
+            ensure!(grows, "Expected: the {name} reply grows.\nSeen while streaming: {growing:?}");
+        }
+        let together = recorded.iter().filter_map(|turns| turns.last()).any(|turn| is_speaking(&turn.baseline) && is_speaking(&turn.modulated));
+        ensure!(together, "Expected: a moment at which both replies are growing.");
+        Ok(())
+    })
+}
+
+#[test]
+fn stop_ends_both_replies_and_the_next_message_is_answered() -> Result<()> {
+    visit("/", |page| {
+        make_replies_long(page)?;
+        page.stop_at_first_word()?;
+        page.type_text("composer-input", "tell me everything")?;
+        page.click("send")?;
+        let stopped = page.wait_until("the replies have stopped", |view| {
+            let running = |turn: &TurnView| [&turn.baseline, &turn.modulated].into_iter().flatten().any(LaneView::is_running);
+            !view.can_stop && view.latest().is_some_and(|turn| !running(turn))
+        })?;
+        let turn = stopped.latest().context("there is no turn")?;
+        let states: Vec<&str> = [&turn.baseline, &turn.modulated].into_iter().flatten().map(|lane| lane.state.as_str()).collect();
+        ensure!(states == ["stopped", "stopped"], "Expected: both replies are stopped.\nThere was: {turn:#?}");
+        ensure!(!turn.baseline_text().is_empty(), "Expected: what was said before the stop stays.\nThere was: {turn:#?}");
+        ensure!(turn.can_retry && stopped.notices.is_empty(), "Expected: a way to make them again, no error.\nThere was: {stopped:#?}");
+
+        let cut_off = turn.clone();
+        page.set("decoding-max_tokens", "12")?;
+        let next = page.wait_until_answered(1).context("settings that change make the stopped replies anew")?;
+        ensure!(next.message == cut_off.message && !next.can_retry, "Expected: the same turn, complete.\nThere was: {next:#?}");
+        let answer = page.say("I GOT THE JOB!!!")?;
+        ensure!(!answer.baseline_text().trim().is_empty(), "Expected: a reply after the stop.\nThere was: {answer:#?}");
+        Ok(())
+    })
+}
+
+#[test]
+fn a_message_sent_while_replies_are_made_takes_their_place() -> Result<()> {
+    visit("/", |page| {
+        make_replies_long(page)?;
+        page.type_text("composer-input", "tell me everything")?;
+        page.click("send")?;
+        page.wait_until("a reply is being made", |view| view.can_stop)?;
+        let second = page.say("I GOT THE JOB!!!")?;
+        ensure!(!second.baseline_text().trim().is_empty(), "Expected: a reply to the second message.\nThere was: {second:#?}");
+        Ok(())
+    })
+}
+
+/// Replies by pure chance: the token that ends them is as unlikely as any other.
+fn make_replies_long(page: &Page) -> Result<()> {
+    page.click("decoding-sampling")?;
+    page.wait_until("the settings of sampling are shown", |view| view.load.state == "ready")?;
+    page.set("decoding-temperature", "2")?;
+    page.set("decoding-top_p", "1")?;
+    page.set("decoding-max_tokens", "200")
+}
+
+/// The different texts, none of them empty, that a lane showed before it was complete.
+fn texts_while_streaming(recorded: &[Vec<TurnView>], lane: fn(&TurnView) -> &Option<LaneView>) -> Vec<&str> {
+    let lanes = recorded.iter().filter_map(|turns| turns.last()).filter_map(|turn| lane(turn).as_ref());
+    let mut texts: Vec<&str> = lanes.filter(|lane| lane.is_running() && !lane.text.is_empty()).map(|lane| lane.text.as_str()).collect();
+    texts.dedup();
+    texts
+}
+
+fn is_speaking(lane: &Option<LaneView>) -> bool {
+    lane.as_ref().is_some_and(|lane| lane.state == "streaming")
+}

@@ -1,0 +1,6 @@
+//! The page.
+
+fn main() {
+    console_error_panic_hook::set_once();
+    helt_web::components::start();
+}

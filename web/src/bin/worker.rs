@@ -1,0 +1,5 @@
+//! The model worker.
+
+fn main() {
+    helt_web::worker::start();
+}

@@ -1,0 +1,39 @@
+//! The page's views, one a file. Only [`page`] knows the whole; the others take what they show.
+//!
+//! Stable `data-testid`s for browser tests are listed in `web/e2e/README.md`.
+
+// `#[component]` writes `pub` for every component's properties.
+#![allow(unreachable_pub)]
+
+mod about;
+mod alpha_panel;
+mod announcer;
+mod attention_panel;
+mod composer;
+mod conversation;
+mod decoding_panel;
+mod formula_panel;
+mod header;
+mod heatmap;
+mod hormone_bar;
+mod hormone_panel;
+mod lane;
+mod load_status;
+mod message;
+mod model_panel;
+mod mood_stripe;
+mod notices;
+mod page;
+mod playground;
+mod preferences;
+mod session_file;
+mod timeline;
+mod turn;
+mod welcome;
+
+use leptos::prelude::*;
+
+/// Draws the page.
+pub fn start() {
+    mount_to_body(page::Page);
+}

@@ -1,0 +1,28 @@
+//! Tells screen readers of replies once they are complete: token by token would drown everything else.
+
+use leptos::prelude::*;
+
+use crate::i18n::I18n;
+use crate::protocol::Lane;
+use crate::session::Session;
+
+/// A polite live region.
+#[component]
+pub(super) fn Announcer(i18n: I18n, session: RwSignal<Session>) -> impl IntoView {
+    let replies = Memo::new(move |_| {
+        session.with(|session| {
+            let turn = session.latest().filter(|turn| !turn.is_running() && !turn.recorded)?;
+            Some((turn.replies_are_equal(), turn.replies.iter().map(|reply| (reply.lane, reply.text.clone())).collect::<Vec<_>>()))
+        })
+    });
+    let sentence = |i18n: I18n, (lane, text): (Lane, String)| format!("{}: {text}", i18n.text(&format!("lane.{}", lane.name())));
+    view! {
+        <div class="sr" role="status" aria-live="polite" data-testid="announcer">
+            {move || replies.get().map(|(equal, replies)| {
+                let spoken: Vec<String> = replies.into_iter().map(|reply| sentence(i18n, reply)).collect();
+                let remark = if equal { i18n.text("turn.equal") } else { String::new() };
+                format!("{} {remark}", spoken.join(". "))
+            })}
+        </div>
+    }
+}

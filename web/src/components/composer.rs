@@ -1,0 +1,104 @@
+//! Where the visitor writes. The bars follow while typing; Enter sends, Shift+Enter breaks the line, arrow up brings the last message back.
+
+use gloo_timers::callback::Timeout;
+use leptos::ev::KeyboardEvent;
+use leptos::html::Textarea;
+use leptos::prelude::*;
+
+use super::load_status::LoadStatusLine;
+use super::playground::Playground;
+use crate::presets::PRESETS;
+use crate::session::Action;
+
+/// How long typing has to rest before the text is read.
+const DEBOUNCE_MS: u32 = 150;
+
+/// Text field, send and stop, presets, and the state of the model.
+#[component]
+pub(super) fn Composer(
+    play: Playground,
+    /// Whether a model can answer.
+    #[prop(into)]
+    ready: Signal<bool>,
+    /// Whether replies are being made.
+    #[prop(into)]
+    replying: Signal<bool>,
+) -> impl IntoView {
+    let Playground { session, i18n, draft_text, .. } = play;
+    let field = NodeRef::<Textarea>::new();
+    let debounce = StoredValue::new_local(None::<Timeout>);
+    let read_soon = move || debounce.set_value(Some(Timeout::new(DEBOUNCE_MS, move || play.read_draft())));
+    let send = move || {
+        if ready.get_untracked() {
+            debounce.set_value(None);
+            play.send(draft_text.get_untracked());
+        }
+    };
+    let on_key = move |event: KeyboardEvent| match event.key().as_str() {
+        "Enter" if !event.shift_key() && !event.is_composing() => {
+            event.prevent_default();
+            send();
+        }
+        "ArrowUp" if draft_text.with_untracked(String::is_empty) => {
+            if let Some(text) = session.with_untracked(|session| session.latest().map(|turn| turn.text.clone())) {
+                event.prevent_default();
+                draft_text.set(text);
+                read_soon();
+            }
+        }
+        _ => {}
+    };
+    let stop = move |_| {
+        for turn in session.with_untracked(|session| session.turns.iter().filter(|turn| turn.is_running()).map(|turn| turn.id).collect::<Vec<_>>()) {
+            play.act(Action::Stop { turn });
+        }
+    };
+    let take_preset = move |text: &'static str| {
+        draft_text.set(text.to_string());
+        read_soon();
+        if let Some(field) = field.get_untracked() {
+            // Only fails where there is no page.
+            let _ = field.focus();
+        }
+    };
+    let empty = move || draft_text.with(|text| text.trim().is_empty());
+    view! {
+        <div class="composer">
+            <div class="presets" role="group" aria-label=move || i18n.text("preset.label")>
+                {PRESETS.map(|preset| view! {
+                    <button title=preset.text data-testid=preset.name.replace('.', "-") on:click=move |_| take_preset(preset.text)>
+                        {move || i18n.text(preset.name)}
+                    </button>
+                })}
+            </div>
+            <div class="field">
+                <textarea
+                    id="composer"
+                    rows="2"
+                    data-testid="composer-input"
+                    aria-label=move || i18n.text("composer.label")
+                    aria-describedby="composer-hint"
+                    placeholder=move || i18n.text("composer.placeholder")
+                    spellcheck="false"
+                    node_ref=field
+                    prop:value=draft_text
+                    on:input=move |event| { draft_text.set(event_target_value(&event)); read_soon() }
+                    on:keydown=on_key
+                ></textarea>
+                {move || if replying.get() {
+                    view! { <button class="solid stop" data-testid="stop" on:click=stop>{move || i18n.text("composer.stop")}</button> }.into_any()
+                } else {
+                    view! {
+                        <button class="solid" data-testid="send" disabled=move || empty() || !ready.get() on:click=move |_| send()>
+                            {move || i18n.text("composer.send")}
+                        </button>
+                    }.into_any()
+                }}
+            </div>
+            <div class="under">
+                <LoadStatusLine i18n session />
+                <p class="hint" id="composer-hint">{move || i18n.text("composer.hint")}</p>
+            </div>
+        </div>
+    }
+}

@@ -1,0 +1,78 @@
+//! `H~ = H * (1 + alpha * e)` with the numbers of the latest modulated reply, alpha as it stands now.
+
+use std::sync::Arc;
+
+use leptos::prelude::*;
+
+use crate::controls::Controls;
+use crate::i18n::I18n;
+use crate::protocol::{Lane, Modulation};
+use crate::session::{ReplyState, Session};
+
+/// Which part of the model is at work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Resting,
+    Encoder,
+    Decoder,
+}
+
+/// The formula, its numbers, a strip of `e`, and encoder, block and decoder lighting up while they work.
+#[component]
+pub(super) fn FormulaPanel(i18n: I18n, controls: Controls, session: RwSignal<Session>, #[prop(into)] learned: Signal<Option<f32>>) -> impl IntoView {
+    let modulation = Memo::new(move |_| session.with(|session| session.latest().and_then(|turn| turn.reply(Lane::Modulated)?.modulation.clone())));
+    let stage = Memo::new(move |_| session.with(stage));
+    let alpha = move || controls.alpha.get().or(learned.get()).unwrap_or_default();
+    let box_of = move |this: Stage, key: &'static str| {
+        view! { <span class="box" class:active=move || stage.get() == this>{move || i18n.text(key)}</span> }
+    };
+    view! {
+        <details class="panel formula-panel" data-testid="formula">
+            <summary><h2>{move || i18n.text("formula.title")}</h2></summary>
+            <p class="formula"><i>"H′"</i>" = "<i>"H"</i>" · (1 + "<b>{move || i18n.number(alpha(), 2)}</b>" · "<i>"e"</i>")"</p>
+            <div class="flow">
+                {box_of(Stage::Encoder, "stage.encoder")}
+                <i aria-hidden="true">"→"</i>
+                {box_of(Stage::Encoder, "stage.block")}
+                <i aria-hidden="true">"→"</i>
+                {box_of(Stage::Decoder, "stage.decoder")}
+            </div>
+            {move || match modulation.get() {
+                Some(modulation) => view! { <Numbers i18n modulation alpha=Signal::derive(alpha) /> }.into_any(),
+                None => view! { <p class="aside">{i18n.text("formula.none")}</p> }.into_any(),
+            }}
+        </details>
+    }
+}
+
+#[component]
+fn Numbers(i18n: I18n, modulation: Arc<Modulation>, alpha: Signal<f32>) -> impl IntoView {
+    let norm = modulation.embedding_norm();
+    let change = modulation.relative_change;
+    let most = modulation.embedding.iter().fold(f32::EPSILON, |most, feature| most.max(feature.abs()));
+    let count = modulation.embedding.len().to_string();
+    let cells = modulation.embedding.iter().map(|feature| {
+        let class = if *feature >= 0.0 { "raise" } else { "lower" };
+        view! { <i class=class style=format!("--share:{:.2}", feature.abs() / most)></i> }
+    });
+    let cells = cells.collect_view();
+    let factors = move || {
+        let (low, high) = modulation.factors(alpha.get());
+        i18n.format("formula.range", &[("low", &i18n.number(low, 2)), ("high", &i18n.number(high, 2))])
+    };
+    view! {
+        <dl>
+            <dt>{move || i18n.text("formula.norm")}</dt><dd>{move || i18n.number(norm, 2)}</dd>
+            <dt>{move || i18n.text("formula.change")}</dt><dd data-testid="formula-change">{move || i18n.number(change * alpha.get() * 100.0, 1)} " %"</dd>
+            <dt>{move || i18n.text("formula.factors")}</dt><dd data-testid="formula-factors">{factors}</dd>
+        </dl>
+        <div class="strip" aria-hidden="true">{cells}</div>
+        <p class="aside">{move || i18n.format("formula.strip", &[("count", &count)])}</p>
+    }
+}
+
+fn stage(session: &Session) -> Stage {
+    let Some(turn) = session.latest().filter(|turn| turn.is_running()) else { return Stage::Resting };
+    let waits = turn.replies.iter().all(|reply| reply.state == ReplyState::Waiting);
+    if waits { Stage::Encoder } else { Stage::Decoder }
+}

@@ -1,0 +1,117 @@
+//! One hormone: letter, name, meaning, value, word, and a bar that is also a slider. A level set by hand leaves the predicted one as a ghost mark.
+
+use hormone_t5::analysis::Hormone;
+use leptos::ev::{KeyboardEvent, PointerEvent};
+use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+
+use super::page::Focus;
+use crate::controls::slider_key;
+use crate::i18n::I18n;
+use crate::reading::level_word;
+
+/// A bar. Drag or use the arrow keys to set a level by hand; Escape or Delete gives the model its own back.
+#[component]
+pub(super) fn HormoneBar(
+    i18n: I18n,
+    hormone: Hormone,
+    focus: RwSignal<Focus>,
+    /// What the block says.
+    #[prop(into)]
+    predicted: Signal<Option<f32>>,
+    /// What the visitor says.
+    #[prop(into)]
+    pin: Signal<Option<f32>>,
+    /// Level of the training profile shown beside.
+    #[prop(into)]
+    profile: Signal<Option<f32>>,
+    /// Sets or releases the level.
+    on_pin: Callback<Option<f32>>,
+) -> impl IntoView {
+    let name = hormone.name();
+    let level = move || pin.get().or(predicted.get());
+    let spoken = move || match (level(), pin.get()) {
+        (None, _) => i18n.text("hormones.unread"),
+        (Some(level), None) => i18n.format("hormones.spoken", &[("level", &i18n.number(level, 2)), ("word", &i18n.text(level_word(level)))]),
+        (Some(level), Some(_)) => i18n.format("hormones.spoken_pinned", &[("level", &i18n.number(level, 2)), ("word", &i18n.text(level_word(level)))]),
+    };
+    let on_pointer = move |event: PointerEvent| {
+        if event.buttons() & 1 == 1 {
+            if let Some(level) = level_under(&event) {
+                on_pin.run(Some(level));
+            }
+        }
+    };
+    let on_down = move |event: PointerEvent| {
+        if let Some(track) = event.current_target().and_then(|target| target.dyn_into::<web_sys::Element>().ok()) {
+            // Without capture dragging merely ends at the bar's edge.
+            let _ = track.set_pointer_capture(event.pointer_id());
+        }
+        on_pointer(event);
+    };
+    let on_key = move |event: KeyboardEvent| {
+        if matches!(event.key().as_str(), "Escape" | "Delete" | "Backspace") {
+            event.prevent_default();
+            on_pin.run(None);
+        } else if let Some(next) = slider_key(&event.key(), level().unwrap_or(0.5), 1.0) {
+            event.prevent_default();
+            on_pin.run(Some(next));
+        }
+    };
+    view! {
+        <div
+            class=format!("hormone tint-{name}")
+            class:pinned=move || pin.get().is_some()
+            class:pointed=move || focus.get().hormone == Some(hormone.index())
+            on:pointerenter=move |_| focus.update(|focus| focus.hormone = Some(hormone.index()))
+            on:pointerleave=move |_| focus.update(|focus| focus.hormone = None)
+        >
+            <span class="letter" aria-hidden="true">{name.chars().next().map(|letter| letter.to_ascii_uppercase())}</span>
+            <span class="name" id=format!("name-{name}")>{move || i18n.text(&format!("hormone.{name}"))}</span>
+            <span class="meaning">{move || i18n.text(&format!("meaning.{name}"))}</span>
+            <span class="word">{move || level().map(|level| i18n.text(level_word(level)))}</span>
+            <span class="value" data-testid=format!("hormone-value-{name}")>{move || level().map_or("–".to_string(), |level| i18n.number(level, 2))}</span>
+            <div
+                class="track"
+                role="slider"
+                tabindex="0"
+                data-testid=format!("hormone-bar-{name}")
+                aria-labelledby=format!("name-{name}")
+                aria-valuemin="0"
+                aria-valuemax="1"
+                aria-valuenow=move || format!("{:.2}", level().unwrap_or_default())
+                aria-valuetext=spoken
+                on:pointerdown=on_down
+                on:pointermove=on_pointer
+                on:keydown=on_key
+                on:focus=move |_| focus.update(|focus| focus.hormone = Some(hormone.index()))
+                on:blur=move |_| focus.update(|focus| focus.hormone = None)
+            >
+                <span class="fill" style:transform=move || format!("scaleX({:.4})", level().unwrap_or_default())></span>
+                {move || pin.get().and(predicted.get()).map(|level| view! { <span class="ghost" data-testid=format!("hormone-ghost-{name}") style:left=percent(level)></span> })}
+                {move || profile.get().map(|level| view! { <span class="profile" style:left=percent(level)></span> })}
+            </div>
+            <button
+                class="release"
+                class:gone=move || pin.get().is_none()
+                data-testid=format!("release-{name}")
+                title=move || i18n.text("hormones.release")
+                aria-label=move || format!("{}: {}", i18n.text(&format!("hormone.{name}")), i18n.text("hormones.release"))
+                on:click=move |_| on_pin.run(None)
+            >
+                "×"
+            </button>
+        </div>
+    }
+}
+
+fn percent(level: f32) -> String {
+    format!("{:.2}%", level * 100.0)
+}
+
+/// The level at the pointer's place on the bar.
+fn level_under(event: &PointerEvent) -> Option<f32> {
+    let track = event.current_target()?.dyn_into::<web_sys::Element>().ok()?.get_bounding_client_rect();
+    let place = (f64::from(event.client_x()) - track.left()) / track.width().max(1.0);
+    Some((place.clamp(0.0, 1.0) * 100.0).round() as f32 / 100.0)
+}

@@ -1,0 +1,154 @@
+//! One reply: what it is, its text as it comes, and how fast it came.
+
+use leptos::ev::KeyboardEvent;
+use leptos::prelude::*;
+
+use super::page::{Focus, ReplyWord};
+use super::turn::compared_with;
+use crate::diff::{DiffWord, mark_differences};
+use crate::i18n::I18n;
+use crate::protocol::Lane;
+use crate::session::{ReplyState, Session};
+
+/// What a lane shows; compared so that a token of one lane redraws only this lane.
+#[derive(Clone, Debug, PartialEq)]
+struct Shown {
+    text: String,
+    state: ReplyState,
+    alpha: Option<f32>,
+    pinned: bool,
+    /// The complete reply it is compared with.
+    other: Option<String>,
+    recorded: bool,
+}
+
+/// A reply in its lane.
+#[component]
+pub(super) fn LaneView(i18n: I18n, session: RwSignal<Session>, focus: RwSignal<Focus>, turn: u32, lane: Lane) -> impl IntoView {
+    let shown = Memo::new(move |_| session.with(|session| shown(session, turn, lane)));
+    let learned = Memo::new(move |_| session.with(|session| learned_alpha(session, turn)));
+    let running = move || shown.with(|shown| shown.as_ref().is_some_and(|shown| shown.state.is_running()));
+    let strength = move || {
+        shown.with(|shown| {
+            let alpha = shown.as_ref().and_then(|shown| shown.alpha).or(learned.get());
+            alpha.map(|alpha| i18n.format("lane.alpha", &[("alpha", &i18n.number(alpha, 2))]))
+        })
+    };
+    let point = move |word: Option<usize>| focus.update(|focus| focus.reply = word.map(|word| ReplyWord { turn, lane, word }));
+    let on_key = move |event: KeyboardEvent| {
+        let count = shown.with_untracked(|shown| shown.as_ref().map_or(0, |shown| shown.text.split_whitespace().count()));
+        let at = focus.get_untracked().reply.filter(|reply| reply.turn == turn && reply.lane == lane).map(|reply| reply.word);
+        match event.key().as_str() {
+            "ArrowRight" if count > 0 => point(Some(at.map_or(0, |word| (word + 1).min(count - 1)))),
+            "ArrowLeft" if count > 0 => point(Some(at.map_or(count - 1, |word| word.saturating_sub(1)))),
+            "Escape" => point(None),
+            _ => return,
+        }
+        event.prevent_default();
+    };
+    let copy = move |_| {
+        if let Some(shown) = shown.get_untracked() {
+            // There is no clipboard on plain http.
+            if window().is_secure_context() {
+                let _ = window().navigator().clipboard().write_text(&shown.text);
+            }
+        }
+    };
+    view! {
+        <section class=format!("lane {}", lane.name()) data-testid=format!("lane-{}", lane.name()) aria-label=move || i18n.text(&format!("lane.{}", lane.name()))>
+            <header title=move || i18n.text(&format!("lane_help.{}", lane.name()))>
+                <h3>{move || i18n.text(&format!("lane.{}", lane.name()))}</h3>
+                <span class="alpha">{strength}</span>
+                {move || shown.with(|shown| shown.as_ref().is_some_and(|shown| shown.pinned)).then(|| view! { <span class="tag">{move || i18n.text("lane.pinned")}</span> })}
+                {move || shown.with(|shown| shown.as_ref().is_some_and(|shown| shown.recorded)).then(|| view! { <span class="tag">{move || i18n.text("lane.recorded")}</span> })}
+            </header>
+            <p
+                class="reply"
+                class:running=running
+                tabindex="0"
+                title=move || i18n.text("lane.cross_help")
+                on:keydown=on_key
+                on:pointerleave=move |_| point(None)
+                on:blur=move |_| point(None)
+                data-testid=format!("lane-{}-text", lane.name())
+                data-state=move || shown.with(|shown| shown.as_ref().map_or("none", |shown| state_name(shown.state)))
+            >
+                {move || shown.with(|shown| shown.as_ref().map(|shown| words(i18n, focus, ReplyWord { turn, lane, word: 0 }, shown)))}
+            </p>
+            <footer>
+                <span data-testid=format!("lane-{}-timings", lane.name())>{move || shown.with(|shown| shown.as_ref().map(|shown| describe(i18n, shown.state)))}</span>
+                <button class="quiet" on:click=copy>{move || i18n.text("lane.copy")}</button>
+            </footer>
+        </section>
+    }
+}
+
+fn shown(session: &Session, turn: u32, lane: Lane) -> Option<Shown> {
+    let turn = session.turn(turn)?;
+    let reply = turn.reply(lane)?;
+    let complete = |lane| turn.reply(lane).filter(|reply| !reply.state.is_running()).map(|reply| reply.text.clone());
+    let other = if reply.state.is_running() { None } else { compared_with(lane).and_then(complete) };
+    Some(Shown {
+        text: reply.text.clone(),
+        state: reply.state,
+        alpha: reply.config.alpha,
+        pinned: reply.config.levels.iter().any(Option::is_some),
+        other,
+        recorded: turn.recorded,
+    })
+}
+
+fn learned_alpha(session: &Session, turn: u32) -> Option<f32> {
+    session.turn(turn)?.analysis.as_ref().map(|analysis| analysis.learned_alpha)
+}
+
+/// The text; words that the other reply lacks are marked once both are complete, and each word can be pointed at.
+fn words(i18n: I18n, focus: RwSignal<Focus>, first: ReplyWord, shown: &Shown) -> AnyView {
+    if shown.state.is_running() {
+        return shown.text.clone().into_any();
+    }
+    if shown.text.is_empty() {
+        return view! { <em class="silence">{i18n.text("lane.silence")}</em> }.into_any();
+    }
+    let other = shown.other.as_deref().unwrap_or(&shown.text);
+    let marked = mark_differences(&shown.text, other).into_iter().enumerate();
+    let views = marked.map(|(word, DiffWord { text, differs })| {
+        let this = ReplyWord { word, ..first };
+        let pointed = move || focus.get().reply == Some(this);
+        let point = move |_| focus.update(|focus| focus.reply = Some(this));
+        if differs {
+            let (marked, space) = text.split_at(text.trim_end().len());
+            view! { <mark class:pointed=pointed on:pointerenter=point>{marked.to_string()}</mark>{space.to_string()} }.into_any()
+        } else {
+            view! { <span class:pointed=pointed on:pointerenter=point>{text}</span> }.into_any()
+        }
+    });
+    views.collect_view().into_any()
+}
+
+fn state_name(state: ReplyState) -> &'static str {
+    match state {
+        ReplyState::Waiting => "waiting",
+        ReplyState::Searching => "searching",
+        ReplyState::Streaming => "streaming",
+        ReplyState::Finished { .. } => "finished",
+        ReplyState::Stopped => "stopped",
+        ReplyState::Failed => "failed",
+    }
+}
+
+fn describe(i18n: I18n, state: ReplyState) -> String {
+    match state {
+        ReplyState::Waiting => i18n.text("lane.waiting"),
+        ReplyState::Searching => i18n.text("lane.searching"),
+        ReplyState::Streaming => i18n.text("lane.streaming"),
+        ReplyState::Stopped => i18n.text("lane.stopped"),
+        ReplyState::Failed => i18n.text("lane.failed"),
+        ReplyState::Finished { timings, .. } => {
+            let locale = i18n.now();
+            let speed = locale.number(timings.tokens_per_second(), 0);
+            let values = [("first", locale.duration(timings.first_token_ms)), ("speed", speed), ("tokens", timings.tokens.to_string())];
+            i18n.format("lane.timings", &values.each_ref().map(|(name, value)| (*name, value.as_str())))
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! One turn: the message with its words tinted, and its replies side by side.
+
+use leptos::prelude::*;
+
+use super::lane::LaneView;
+use super::message::Message;
+use super::mood_stripe::MoodStripe;
+use super::page::{Focus, ReplyWord};
+use super::playground::Playground;
+use crate::protocol::Lane;
+use crate::reading::word_cross_attention;
+use crate::session::{Action, ReplyState, Turn};
+
+/// A turn by its id.
+#[component]
+pub(super) fn TurnView(play: Playground, focus: RwSignal<Focus>, id: u32) -> impl IntoView {
+    let Playground { session, i18n, draft_text, .. } = play;
+    let of_turn = move |pick: fn(&Turn) -> bool| Memo::new(move |_| session.with(|session| session.turn(id).is_some_and(pick)));
+    let analysis = Memo::new(move |_| session.with(|session| session.turn(id).and_then(|turn| turn.analysis.clone())));
+    let text = session.with_untracked(|session| session.turn(id).map(|turn| turn.text.clone())).unwrap_or_default();
+    let lanes = Memo::new(move |_| session.with(|session| session.turn(id).map(|turn| turn.replies.iter().map(|reply| reply.lane).collect::<Vec<_>>()).unwrap_or_default()));
+    let equal = of_turn(Turn::replies_are_equal);
+    let broken = of_turn(|turn| !turn.recorded && turn.replies.iter().any(|reply| matches!(reply.state, ReplyState::Stopped | ReplyState::Failed)));
+    let levels = Memo::new(move |_| analysis.with(|analysis| analysis.as_ref().map(|analysis| analysis.levels)));
+    let cross = Memo::new(move |_| {
+        let ReplyWord { lane, word, .. } = focus.get().reply.filter(|reply| reply.turn == id)?;
+        session.with(|session| word_cross_attention(&session.turn(id)?.reply(lane)?.tokens, word))
+    });
+    let edited = text.clone();
+    let retry = move |_| play.act(Action::Regenerate { turn: id, settings: play.controls.settings_now() });
+    view! {
+        <article class="turn" data-testid="turn">
+            <header>
+                <Message i18n focus text=text analysis cross />
+                <div class="turn-line">
+                    <MoodStripe levels />
+                    <p class="tone" data-testid="turn-tone">{move || analysis.with(|analysis| analysis.as_ref().map(|analysis| {
+                        let tone = i18n.text(&format!("tone.{}", analysis.tone.name()));
+                        let distance = i18n.number(analysis.tone.levels().distance(analysis.levels), 2);
+                        i18n.format("turn.nearest", &[("tone", &tone), ("distance", &distance)])
+                    }))}</p>
+                    <button class="quiet" data-testid="edit" on:click=move |_| { draft_text.set(edited.clone()); play.read_draft() }>
+                        {move || i18n.text("turn.edit")}
+                    </button>
+                    {move || broken.get().then(|| view! {
+                        <button class="quiet" data-testid="retry" on:click=retry>{move || i18n.text("turn.retry")}</button>
+                    })}
+                </div>
+                {move || analysis.with(|analysis| analysis.as_ref().filter(|analysis| analysis.truncated || !analysis.unknown.is_empty()).map(|analysis| {
+                    let unknown: Vec<String> = analysis.unknown.iter().map(|mark| mark.text.clone()).collect();
+                    let truncated = analysis.truncated;
+                    view! {
+                        <p class="remark" data-testid="reading-remark">
+                            {move || truncated.then(|| i18n.text("turn.truncated"))}
+                            " "
+                            {(!unknown.is_empty()).then(|| i18n.format("turn.unknown", &[("marks", &unknown.join(" "))]))}
+                        </p>
+                    }
+                }))}
+            </header>
+            <div class="lanes" data-count=move || lanes.with(Vec::len).to_string()>
+                <For each=move || lanes.get() key=|lane| *lane let(lane)>
+                    <LaneView i18n session focus turn=id lane />
+                </For>
+            </div>
+            <p class="equal" data-testid="equal-note" hidden=move || !equal.get()>{move || i18n.text("turn.equal")}</p>
+        </article>
+    }
+}
+
+/// The lane a lane is compared with.
+pub(super) fn compared_with(lane: Lane) -> Option<Lane> {
+    match lane {
+        Lane::Baseline => None,
+        Lane::Modulated | Lane::Own => Some(Lane::Baseline),
+    }
+}

@@ -1,0 +1,327 @@
+//! What has happened: the worker, the model, the conversation. A plain struct that changes in [`Session::begin`] and [`Session::apply`] only.
+
+mod turn;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hormone_t5::analysis::Analysis;
+use hormone_t5::manifest::Manifest;
+
+use crate::controls::Settings;
+use crate::protocol::{Lane, LoadProgress, LoadedModel, RequestId, RequestMessage, ResponseMessage, WorkerError, WorkerRequest, WorkerResponse};
+pub use turn::{Reply, ReplyState, Turn};
+
+/// All that has happened.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Session {
+    /// The worker's life.
+    pub worker: WorkerStatus,
+    /// The model's way into it.
+    pub load: LoadStatus,
+    /// The models to choose from, once known.
+    pub manifest: Option<Manifest>,
+    /// The conversation, oldest first.
+    pub turns: Vec<Turn>,
+    /// What the block says of the text in the composer.
+    pub draft: Option<Arc<Analysis>>,
+    /// What went wrong last, until the user closes it.
+    pub error: Option<WorkerError>,
+    open: BTreeMap<RequestId, Purpose>,
+    last_request: u64,
+    last_turn: u32,
+}
+
+/// The worker's life.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum WorkerStatus {
+    /// It has not spoken yet.
+    #[default]
+    Starting,
+    /// It listens.
+    Ready,
+    /// It trapped or could not start.
+    Dead {
+        /// What is known.
+        reason: String,
+    },
+}
+
+/// The model's way into the worker.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum LoadStatus {
+    /// None was asked for.
+    #[default]
+    Idle,
+    /// On its way; `None` before the first report.
+    Loading(Option<LoadProgress>),
+    /// It answers.
+    Loaded(Box<LoadedModel>),
+    /// It cannot.
+    Failed(WorkerError),
+}
+
+/// What the user, or the page for him, wants.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// A model of the manifest; `None` is its default.
+    LoadModel {
+        /// Absolute address of the models' folder.
+        models_url: String,
+        /// Id in the manifest.
+        model: Option<String>,
+    },
+    /// A model of the user's own files, which go beside the message.
+    LoadOwnFiles,
+    /// The text in the composer changed.
+    ReadDraft {
+        /// Its text; blank clears the reading.
+        text: String,
+        /// See [`Settings::attention_temperature`].
+        attention_temperature: Option<f64>,
+    },
+    /// A message, to be answered in all lanes.
+    Send {
+        /// The message.
+        text: String,
+        /// How to answer.
+        settings: Settings,
+    },
+    /// New replies to a turn where its settings differ from these.
+    Regenerate {
+        /// Id of the turn.
+        turn: u32,
+        /// How to answer now.
+        settings: Settings,
+    },
+    /// End what runs for a turn.
+    Stop {
+        /// Id of the turn.
+        turn: u32,
+    },
+    /// Turns of a file in place of the conversation.
+    Import(Vec<Turn>),
+    /// Forget the conversation.
+    Clear,
+    /// Close the error.
+    CloseError,
+    /// Remove downloaded models.
+    DeleteDownloads,
+    /// A new worker was started.
+    WorkerRestarted,
+    /// The worker died without a word of its own.
+    WorkerDied {
+        /// What the browser says.
+        reason: String,
+    },
+}
+
+/// What an open request is for.
+#[derive(Clone, Debug, PartialEq)]
+enum Purpose {
+    Load,
+    Draft,
+    Turn(u32),
+    Housekeeping,
+}
+
+impl Session {
+    /// A session that shows these turns as recorded.
+    pub fn with_recorded(turns: Vec<Turn>) -> Self {
+        let mut session = Self::default();
+        session.import(turns);
+        session
+    }
+
+    /// The newest turn.
+    pub fn latest(&self) -> Option<&Turn> {
+        self.turns.last()
+    }
+
+    /// The turn with this id.
+    pub fn turn(&self, id: u32) -> Option<&Turn> {
+        self.turns.iter().find(|turn| turn.id == id)
+    }
+
+    /// The model that answers.
+    pub fn model(&self) -> Option<&LoadedModel> {
+        match &self.load {
+            LoadStatus::Loaded(model) => Some(model),
+            _ => None,
+        }
+    }
+
+    /// Whether replies are being made.
+    pub fn is_replying(&self) -> bool {
+        self.turns.iter().any(Turn::is_running)
+    }
+
+    /// Takes an action; the messages go to the worker in this order.
+    pub fn begin(&mut self, action: Action) -> Vec<RequestMessage> {
+        match action {
+            Action::LoadModel { models_url, model } => self.load(WorkerRequest::LoadModel { models_url, model }),
+            Action::LoadOwnFiles => self.load(WorkerRequest::LoadOwnFiles),
+            Action::ReadDraft { text, attention_temperature } => self.read_draft(text, attention_temperature),
+            Action::Send { text, settings } => self.send(text, &settings),
+            Action::Regenerate { turn, settings } => self.regenerate(turn, &settings),
+            Action::Stop { turn } => self.cancel(&Purpose::Turn(turn)),
+            Action::Import(turns) => {
+                let messages = self.cancel_turns();
+                self.import(turns);
+                messages
+            }
+            Action::Clear => {
+                let messages = self.cancel_turns();
+                self.turns.clear();
+                messages
+            }
+            Action::CloseError => {
+                self.error = None;
+                Vec::new()
+            }
+            Action::DeleteDownloads => vec![self.request(Purpose::Housekeeping, WorkerRequest::DeleteDownloads)],
+            Action::WorkerRestarted => {
+                (self.worker, self.load, self.error) = (WorkerStatus::Starting, LoadStatus::Idle, None);
+                Vec::new()
+            }
+            Action::WorkerDied { reason } => {
+                self.bury(reason);
+                Vec::new()
+            }
+        }
+    }
+
+    /// Takes what the worker said.
+    pub fn apply(&mut self, message: ResponseMessage) {
+        let ResponseMessage { request, response } = message;
+        match (request, response) {
+            (_, WorkerResponse::Ready) => self.worker = WorkerStatus::Ready,
+            (_, WorkerResponse::Crashed { reason }) => self.bury(reason),
+            (_, WorkerResponse::Models { manifest }) => self.manifest = Some(manifest),
+            (Some(id), response) => {
+                // Late words of a request that is closed change nothing.
+                let Some(purpose) = self.open.get(&id).cloned() else { return };
+                if response.is_terminal() {
+                    self.open.remove(&id);
+                }
+                self.apply_to(&purpose, id, response);
+            }
+            (None, _) => {}
+        }
+    }
+
+    fn apply_to(&mut self, purpose: &Purpose, id: RequestId, response: WorkerResponse) {
+        match (purpose, response) {
+            (Purpose::Load, WorkerResponse::LoadProgress { progress }) => self.load = LoadStatus::Loading(Some(progress)),
+            (Purpose::Load, WorkerResponse::Loaded { model }) => self.load = LoadStatus::Loaded(Box::new(model)),
+            (Purpose::Load, WorkerResponse::Cancelled) => self.load = LoadStatus::Idle,
+            (Purpose::Load, WorkerResponse::Failed { error }) => self.load = LoadStatus::Failed(error),
+            (Purpose::Draft, WorkerResponse::Reading { analysis, .. }) => self.draft = Some(Arc::new(analysis)),
+            // A draft may be anything; only a message that was sent complains.
+            (Purpose::Draft, WorkerResponse::Failed { .. }) => self.draft = None,
+            (Purpose::Turn(turn), response) => {
+                if let WorkerResponse::Failed { error } = &response {
+                    self.error = Some(error.clone());
+                }
+                if let Some(turn) = self.turns.iter_mut().find(|candidate| candidate.id == *turn) {
+                    turn.apply(id, response);
+                }
+            }
+            (Purpose::Housekeeping, WorkerResponse::Failed { error }) => self.error = Some(error),
+            _ => {}
+        }
+    }
+
+    fn load(&mut self, request: WorkerRequest) -> Vec<RequestMessage> {
+        self.load = LoadStatus::Loading(None);
+        let mut messages = self.cancel(&Purpose::Load);
+        messages.push(self.request(Purpose::Load, request));
+        messages
+    }
+
+    fn read_draft(&mut self, text: String, attention_temperature: Option<f64>) -> Vec<RequestMessage> {
+        let mut messages = self.cancel(&Purpose::Draft);
+        if text.trim().is_empty() {
+            self.draft = None;
+        } else if self.model().is_some() {
+            messages.push(self.request(Purpose::Draft, WorkerRequest::Analyze { text, attention_temperature }));
+        }
+        messages
+    }
+
+    fn send(&mut self, text: String, settings: &Settings) -> Vec<RequestMessage> {
+        let mut messages = self.cancel(&Purpose::Draft);
+        messages.extend(self.cancel_turns());
+        self.turns.retain(|turn| !turn.recorded);
+        self.last_turn += 1;
+        let known = self.draft.take().filter(|draft| draft.text == text);
+        let mut turn = Turn::new(self.last_turn, text.clone(), known, Vec::new());
+        messages.push(self.ask(&mut turn, settings, settings.lanes()));
+        self.turns.push(turn);
+        self.error = None;
+        messages
+    }
+
+    /// Asks again for the lanes whose settings changed or that never finished.
+    fn regenerate(&mut self, id: u32, settings: &Settings) -> Vec<RequestMessage> {
+        let Some(place) = self.turns.iter().position(|turn| turn.id == id && !turn.recorded) else { return Vec::new() };
+        let lanes = self.turns[place].lanes_to_renew(settings);
+        let mut turn = self.turns[place].clone();
+        turn.replies.retain(|reply| settings.lanes().contains(&reply.lane));
+        let mut messages = Vec::new();
+        if !lanes.is_empty() {
+            messages = self.cancel(&Purpose::Turn(id));
+            messages.push(self.ask(&mut turn, settings, lanes));
+        }
+        self.turns[place] = turn;
+        messages
+    }
+
+    fn ask(&mut self, turn: &mut Turn, settings: &Settings, lanes: Vec<Lane>) -> RequestMessage {
+        let lanes: Vec<_> = lanes.into_iter().map(|lane| settings.lane_request(lane)).collect();
+        let request = WorkerRequest::Generate { text: turn.text.clone(), attention_temperature: settings.attention_temperature, lanes: lanes.clone() };
+        let message = self.request(Purpose::Turn(turn.id), request);
+        turn.await_replies(message.id, settings, lanes);
+        message
+    }
+
+    fn request(&mut self, purpose: Purpose, request: WorkerRequest) -> RequestMessage {
+        self.last_request += 1;
+        let id = RequestId(self.last_request);
+        self.open.insert(id, purpose);
+        RequestMessage { id, request }
+    }
+
+    fn cancel(&mut self, purpose: &Purpose) -> Vec<RequestMessage> {
+        let targets: Vec<RequestId> = self.open.iter().filter(|(_, open)| *open == purpose).map(|(id, _)| *id).collect();
+        targets.into_iter().map(|target| self.request(Purpose::Housekeeping, WorkerRequest::Cancel { target })).collect()
+    }
+
+    fn cancel_turns(&mut self) -> Vec<RequestMessage> {
+        let running: Vec<u32> = self.turns.iter().filter(|turn| turn.is_running()).map(|turn| turn.id).collect();
+        running.into_iter().flat_map(|turn| self.cancel(&Purpose::Turn(turn))).collect()
+    }
+
+    fn import(&mut self, turns: Vec<Turn>) {
+        self.turns = turns;
+        for turn in &mut self.turns {
+            self.last_turn += 1;
+            (turn.id, turn.recorded) = (self.last_turn, true);
+        }
+    }
+
+    fn bury(&mut self, reason: String) {
+        if matches!(self.worker, WorkerStatus::Dead { .. }) {
+            return;
+        }
+        for turn in &mut self.turns {
+            turn.interrupt();
+        }
+        self.open.clear();
+        self.load = LoadStatus::Idle;
+        self.worker = WorkerStatus::Dead { reason };
+    }
+}
+
+#[cfg(test)]
+mod tests;

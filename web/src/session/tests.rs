@@ -1,0 +1,167 @@
+//! A session against a worker made of plain answers.
+
+use hormone_t5::pipeline::{FinishReason, GeneratedToken};
+
+use super::*;
+use crate::protocol::LaneTimings;
+use crate::reading::tests::example;
+
+fn loaded() -> Session {
+    let mut session = Session::default();
+    session.apply(ResponseMessage { request: None, response: WorkerResponse::Ready });
+    let id = session.begin(Action::LoadModel { models_url: "http://localhost/models/".into(), model: None })[0].id;
+    let model = LoadedModel {
+        entry: None,
+        id: "tiny".into(),
+        learned_alpha: 0.25,
+        attention_temperature: 0.5,
+        d_model: 8,
+        num_layers: 1,
+        num_decoder_layers: 1,
+        vocab_size: 10,
+        stored: true,
+        load_ms: 1.0,
+    };
+    say(&mut session, id, WorkerResponse::Loaded { model });
+    say(&mut session, id, WorkerResponse::Done);
+    session
+}
+
+fn say(session: &mut Session, id: RequestId, response: WorkerResponse) {
+    session.apply(ResponseMessage { request: Some(id), response });
+}
+
+fn send(session: &mut Session, text: &str) -> RequestId {
+    session.begin(Action::Send { text: text.into(), settings: Settings::default() }).pop().expect("a request").id
+}
+
+fn token(session: &mut Session, id: RequestId, lane: Lane, text: &str) {
+    let token = GeneratedToken { id: 5, piece: text.into(), probability: 0.5, alternatives: Vec::new(), cross_attention: None };
+    say(session, id, WorkerResponse::Token { lane, token, text: text.into() });
+}
+
+fn finish(session: &mut Session, id: RequestId, lane: Lane) {
+    say(session, id, WorkerResponse::LaneFinished { lane, reason: FinishReason::EndToken, timings: LaneTimings::default() });
+}
+
+fn complete(session: &mut Session, text: &str) -> u32 {
+    let id = send(session, text);
+    say(session, id, WorkerResponse::Reading { analysis: example(), encoder_ms: Some(3.0) });
+    for lane in [Lane::Baseline, Lane::Modulated] {
+        token(session, id, lane, "fine");
+        finish(session, id, lane);
+    }
+    say(session, id, WorkerResponse::Done);
+    session.latest().expect("a turn").id
+}
+
+#[test]
+fn a_message_is_read_and_answered_in_both_lanes() {
+    let mut session = loaded();
+    complete(&mut session, "so good!");
+    let turn = session.latest().expect("a turn");
+    assert_eq!(turn.analysis.as_deref(), Some(&example()));
+    assert_eq!(turn.encoder_ms, Some(3.0));
+    assert!(turn.replies_are_equal() && !session.is_replying());
+}
+
+#[test]
+fn another_alpha_asks_only_for_the_modulated_reply() {
+    let mut session = loaded();
+    let turn = complete(&mut session, "so good!");
+    let messages = session.begin(Action::Regenerate { turn, settings: Settings { alpha: Some(0.9), ..Settings::default() } });
+    let [RequestMessage { request: WorkerRequest::Generate { lanes, .. }, .. }] = messages.as_slice() else { panic!("{messages:?}") };
+    assert_eq!(lanes.iter().map(|lane| lane.lane).collect::<Vec<_>>(), [Lane::Modulated]);
+    assert_eq!(session.latest().and_then(|turn| turn.reply(Lane::Baseline)).map(|reply| reply.text.as_str()), Some("fine"));
+}
+
+#[test]
+fn unchanged_settings_ask_for_nothing() {
+    let mut session = loaded();
+    let turn = complete(&mut session, "so good!");
+    assert!(session.begin(Action::Regenerate { turn, settings: Settings::default() }).is_empty());
+}
+
+#[test]
+fn another_alpha_while_replies_stream_keeps_what_is_finished_and_cancels_the_rest() {
+    let mut session = loaded();
+    let id = send(&mut session, "so good!");
+    finish(&mut session, id, Lane::Baseline);
+    token(&mut session, id, Lane::Modulated, "old");
+    let turn = session.latest().expect("a turn").id;
+    let messages = session.begin(Action::Regenerate { turn, settings: Settings { alpha: Some(0.9), ..Settings::default() } });
+    assert_eq!(messages[0].request, WorkerRequest::Cancel { target: id });
+    assert!(matches!(&messages[1].request, WorkerRequest::Generate { lanes, .. } if lanes.len() == 1));
+    // Words of the cancelled request come late and must not end up in the new reply.
+    token(&mut session, id, Lane::Modulated, "late");
+    say(&mut session, id, WorkerResponse::Cancelled);
+    let modulated = session.latest().and_then(|turn| turn.reply(Lane::Modulated)).expect("a reply");
+    assert_eq!((modulated.text.as_str(), modulated.state), ("", ReplyState::Waiting));
+}
+
+#[test]
+fn stop_keeps_what_has_come() {
+    let mut session = loaded();
+    let id = send(&mut session, "so good!");
+    token(&mut session, id, Lane::Baseline, "half");
+    let turn = session.latest().expect("a turn").id;
+    assert_eq!(session.begin(Action::Stop { turn })[0].request, WorkerRequest::Cancel { target: id });
+    say(&mut session, id, WorkerResponse::Cancelled);
+    let reply = session.latest().and_then(|turn| turn.reply(Lane::Baseline)).expect("a reply");
+    assert_eq!((reply.text.as_str(), reply.state), ("half", ReplyState::Stopped));
+}
+
+#[test]
+fn a_dead_worker_leaves_the_conversation() {
+    let mut session = loaded();
+    complete(&mut session, "first");
+    send(&mut session, "second");
+    session.apply(ResponseMessage { request: None, response: WorkerResponse::Crashed { reason: "out of memory".into() } });
+    assert_eq!(session.worker, WorkerStatus::Dead { reason: "out of memory".into() });
+    assert_eq!(session.turns.len(), 2);
+    assert_eq!(session.turns[1].replies[0].state, ReplyState::Failed);
+    session.begin(Action::WorkerRestarted);
+    assert_eq!((&session.worker, &session.load), (&WorkerStatus::Starting, &LoadStatus::Idle));
+}
+
+#[test]
+fn a_draft_is_read_once_and_an_older_reading_is_cancelled() {
+    let mut session = loaded();
+    let read = |session: &mut Session, text: &str| session.begin(Action::ReadDraft { text: text.into(), attention_temperature: None });
+    let first = read(&mut session, "so")[0].id;
+    let second = read(&mut session, "so good!");
+    assert_eq!(second[0].request, WorkerRequest::Cancel { target: first });
+    say(&mut session, second[1].id, WorkerResponse::Reading { analysis: example(), encoder_ms: Some(1.0) });
+    say(&mut session, second[1].id, WorkerResponse::Done);
+    assert!(session.draft.is_some());
+    assert!(read(&mut session, "  ").is_empty() && session.draft.is_none());
+}
+
+#[test]
+fn a_sent_draft_brings_its_reading_along() {
+    let mut session = loaded();
+    session.draft = Some(Arc::new(example()));
+    send(&mut session, "so good!");
+    assert!(session.latest().expect("a turn").analysis.is_some());
+}
+
+#[test]
+fn recorded_turns_go_when_the_first_real_message_comes() {
+    let mut session = Session::with_recorded(vec![Turn::new(0, "so good!".into(), Some(Arc::new(example())), Vec::new())]);
+    assert!(session.latest().expect("a turn").recorded);
+    send(&mut session, "hello");
+    assert_eq!(session.turns.len(), 1);
+    assert!(!session.turns[0].recorded);
+}
+
+#[test]
+fn a_failed_reply_shows_its_error_and_a_failed_draft_does_not() {
+    let mut session = loaded();
+    let draft = session.begin(Action::ReadDraft { text: "x".into(), attention_temperature: None })[0].id;
+    say(&mut session, draft, WorkerResponse::Failed { error: WorkerError::EmptyText });
+    assert_eq!(session.error, None);
+    let id = send(&mut session, "x");
+    say(&mut session, id, WorkerResponse::Failed { error: WorkerError::NoModel });
+    assert_eq!(session.error, Some(WorkerError::NoModel));
+    assert_eq!(session.turns[0].replies[0].state, ReplyState::Failed);
+}

@@ -1,0 +1,186 @@
+//! One turn of the conversation: a message, what was read in it, and its replies.
+
+use std::sync::Arc;
+
+use hormone_t5::GenerationConfig;
+use hormone_t5::analysis::{Analysis, HormoneLevels};
+use hormone_t5::pipeline::{FinishReason, GeneratedToken};
+use serde::{Deserialize, Serialize};
+
+use crate::controls::Settings;
+use crate::protocol::{Lane, LaneRequest, LaneTimings, Modulation, RequestId, WorkerResponse};
+
+/// A message with its replies.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct Turn {
+    /// Unique in the session.
+    #[serde(default)]
+    pub id: u32,
+    /// The message.
+    pub text: String,
+    /// What was read; `None` until the encoder is done.
+    #[serde(with = "shared")]
+    pub analysis: Option<Arc<Analysis>>,
+    /// How long the encoder took; `None` where it did not run for this turn.
+    #[serde(default)]
+    pub encoder_ms: Option<f64>,
+    /// One for each lane, in the order of the lanes.
+    pub replies: Vec<Reply>,
+    /// Whether this comes from a file, not from the model at hand.
+    #[serde(default)]
+    pub recorded: bool,
+}
+
+/// A reply in one lane.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct Reply {
+    /// Its lane.
+    pub lane: Lane,
+    /// How it is made.
+    pub config: GenerationConfig,
+    /// Its tokens so far.
+    pub tokens: Vec<GeneratedToken>,
+    /// Its text so far.
+    pub text: String,
+    /// How far it is.
+    pub state: ReplyState,
+    /// What the hormones do to the hidden states.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modulation: Option<Arc<Modulation>>,
+    /// The request that makes it.
+    #[serde(skip)]
+    request: Option<RequestId>,
+}
+
+/// How far a reply is.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum ReplyState {
+    /// Nothing came yet.
+    Waiting,
+    /// Beam search runs.
+    Searching,
+    /// Tokens come.
+    Streaming,
+    /// Complete.
+    Finished {
+        /// Why it ended.
+        reason: FinishReason,
+        /// How long it took.
+        timings: LaneTimings,
+    },
+    /// Ended by the user.
+    Stopped,
+    /// Ended by an error or the worker's death.
+    Failed,
+}
+
+impl ReplyState {
+    /// Whether more will come.
+    pub fn is_running(self) -> bool {
+        matches!(self, Self::Waiting | Self::Searching | Self::Streaming)
+    }
+}
+
+impl Turn {
+    /// A turn without running requests.
+    pub fn new(id: u32, text: String, analysis: Option<Arc<Analysis>>, replies: Vec<Reply>) -> Self {
+        Self { id, text, analysis, encoder_ms: None, replies, recorded: false }
+    }
+
+    /// The reply in a lane.
+    pub fn reply(&self, lane: Lane) -> Option<&Reply> {
+        self.replies.iter().find(|reply| reply.lane == lane)
+    }
+
+    /// Predicted levels, once read.
+    pub fn levels(&self) -> Option<HormoneLevels> {
+        self.analysis.as_ref().map(|analysis| analysis.levels)
+    }
+
+    /// Whether a reply is being made.
+    pub fn is_running(&self) -> bool {
+        self.replies.iter().any(|reply| reply.state.is_running())
+    }
+
+    /// Whether baseline and modulated reply are complete and equal.
+    pub fn replies_are_equal(&self) -> bool {
+        let finished = |lane| self.reply(lane).filter(|reply| matches!(reply.state, ReplyState::Finished { .. }));
+        matches!((finished(Lane::Baseline), finished(Lane::Modulated)), (Some(a), Some(b)) if a.text == b.text)
+    }
+
+    /// The lanes of `settings` that have no complete reply made with them.
+    pub(super) fn lanes_to_renew(&self, settings: &Settings) -> Vec<Lane> {
+        let complete = |lane: Lane| {
+            self.reply(lane).is_some_and(|reply| matches!(reply.state, ReplyState::Finished { .. }) && reply.config == settings.config(lane))
+        };
+        settings.lanes().into_iter().filter(|lane| !complete(*lane)).collect()
+    }
+
+    /// Puts empty replies in place of those that are asked for anew.
+    pub(super) fn await_replies(&mut self, request: RequestId, settings: &Settings, lanes: Vec<LaneRequest>) {
+        for LaneRequest { lane, config } in lanes {
+            let reply = Reply { lane, config, tokens: Vec::new(), text: String::new(), state: ReplyState::Waiting, modulation: None, request: Some(request) };
+            match self.replies.iter_mut().find(|reply| reply.lane == lane) {
+                Some(place) => *place = reply,
+                None => self.replies.push(reply),
+            }
+        }
+        self.replies.retain(|reply| settings.lanes().contains(&reply.lane));
+        self.replies.sort_by_key(|reply| reply.lane);
+    }
+
+    /// Takes what the worker says of one of this turn's requests.
+    pub(super) fn apply(&mut self, request: RequestId, response: WorkerResponse) {
+        match response {
+            WorkerResponse::Reading { analysis, encoder_ms } => {
+                self.analysis = Some(Arc::new(analysis));
+                self.encoder_ms = encoder_ms.or(self.encoder_ms);
+            }
+            WorkerResponse::Modulation { lane, modulation } => self.change(request, lane, |reply| reply.modulation = Some(Arc::new(modulation))),
+            WorkerResponse::Searching { lane } => self.change(request, lane, |reply| reply.state = ReplyState::Searching),
+            WorkerResponse::Token { lane, token, text } => self.change(request, lane, |reply| {
+                reply.state = ReplyState::Streaming;
+                reply.text = text;
+                reply.tokens.push(token);
+            }),
+            WorkerResponse::LaneFinished { lane, reason, timings } => {
+                self.change(request, lane, |reply| reply.state = ReplyState::Finished { reason, timings });
+            }
+            WorkerResponse::Cancelled => self.end(Some(request), ReplyState::Stopped),
+            WorkerResponse::Failed { .. } => self.end(Some(request), ReplyState::Failed),
+            _ => {}
+        }
+    }
+
+    /// The worker died.
+    pub(super) fn interrupt(&mut self) {
+        self.end(None, ReplyState::Failed);
+    }
+
+    fn end(&mut self, request: Option<RequestId>, state: ReplyState) {
+        let concerned = |reply: &&mut Reply| reply.state.is_running() && (request.is_none() || reply.request == request);
+        self.replies.iter_mut().filter(concerned).for_each(|reply| reply.state = state);
+    }
+
+    /// Changes a lane's reply if it is still this request that makes it.
+    fn change(&mut self, request: RequestId, lane: Lane, change: impl FnOnce(&mut Reply)) {
+        if let Some(reply) = self.replies.iter_mut().find(|reply| reply.lane == lane && reply.request == Some(request)) {
+            change(reply);
+        }
+    }
+}
+
+/// `Arc<Analysis>` as a plain `Analysis`.
+mod shared {
+    use super::{Analysis, Arc};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(analysis: &Option<Arc<Analysis>>, serializer: S) -> Result<S::Ok, S::Error> {
+        analysis.as_deref().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Arc<Analysis>>, D::Error> {
+        Ok(Option::<Analysis>::deserialize(deserializer)?.map(Arc::new))
+    }
+}
