@@ -186,7 +186,8 @@ mod tests {
 
     #[test]
     fn lanes_differ_in_nothing_but_alpha_and_levels() {
-        let settings = Settings { decoding: DecodingKind::Sampling, seed: 7, alpha: Some(0.4), pins: [Some(1.0); 6], ..Settings::default() };
+        let settings =
+            Settings { decoding: DecodingKind::Sampling, seed: 7, alpha: Some(0.4), pins: [Some(1.0); 6], ..Settings::default() };
         let (baseline, modulated) = (settings.config(Lane::Baseline), settings.config(Lane::Modulated));
         assert_eq!(baseline.alpha, Some(0.0));
         assert_eq!(modulated.alpha, Some(0.4));

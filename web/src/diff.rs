@@ -36,8 +36,7 @@ fn common_lengths(words: &[&str], others: &[&str]) -> Vec<Vec<usize>> {
     let mut common = vec![vec![0; others.len() + 1]; words.len() + 1];
     for i in (0..words.len()).rev() {
         for j in (0..others.len()).rev() {
-            common[i][j] =
-                if words[i].trim_end() == others[j] { common[i + 1][j + 1] + 1 } else { common[i + 1][j].max(common[i][j + 1]) };
+            common[i][j] = if words[i].trim_end() == others[j] { common[i + 1][j + 1] + 1 } else { common[i + 1][j].max(common[i][j + 1]) };
         }
     }
     common

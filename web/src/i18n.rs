@@ -177,7 +177,8 @@ mod tests {
                 keys_in_sources(&path, found);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 let source = std::fs::read_to_string(&path).expect("text");
-                let prefixes: BTreeSet<&str> = Locale::En.texts().keys().filter_map(|key| key.split_once('.').map(|(prefix, _)| prefix)).collect();
+                let prefixes: BTreeSet<&str> =
+                    Locale::En.texts().keys().filter_map(|key| key.split_once('.').map(|(prefix, _)| prefix)).collect();
                 let is_key = |literal: &&str| {
                     let plain = literal.chars().all(|mark| mark.is_ascii_lowercase() || mark.is_ascii_digit() || "._".contains(mark));
                     plain && !literal.ends_with('.') && literal.split_once('.').is_some_and(|(prefix, _)| prefixes.contains(prefix))

@@ -15,8 +15,8 @@ use crate::protocol::{Damage, LoadProgress, LoadStage, WorkerError};
 use crate::weights_check::{FileFormat, check};
 use crate::worker::{Interruption, describe};
 use download::CacheMode;
-pub use storage::delete_all;
 use storage::Storage;
+pub use storage::delete_all;
 
 /// The models of one folder.
 #[derive(Debug)]
@@ -128,7 +128,10 @@ impl Total<'_> {
 }
 
 /// A model of the user's own files, told apart by their names; `hormone.json` may be missing.
-pub(crate) async fn own_files(files: &[File], report: impl AsyncFn(LoadProgress) -> Result<(), Interruption>) -> Result<Found, Interruption> {
+pub(crate) async fn own_files(
+    files: &[File],
+    report: impl AsyncFn(LoadProgress) -> Result<(), Interruption>,
+) -> Result<Found, Interruption> {
     let named = |wanted: &str| files.iter().find(|file| file.name() == wanted);
     let missing = |missing: &str| WorkerError::OwnFiles { missing: missing.to_string() };
     let is_weights = |file: &&File| matches!(FileFormat::of(&file.name()), Some(FileFormat::Gguf | FileFormat::Safetensors));

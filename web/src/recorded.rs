@@ -56,7 +56,11 @@ impl Recording {
 
     /// The examples that come with the page.
     pub fn examples() -> Self {
-        Self::from_json(include_str!("../../assets/recorded/examples.json")).unwrap_or(Self { schema: SCHEMA, model: None, turns: Vec::new() })
+        Self::from_json(include_str!("../../assets/recorded/examples.json")).unwrap_or(Self {
+            schema: SCHEMA,
+            model: None,
+            turns: Vec::new(),
+        })
     }
 }
 

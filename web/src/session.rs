@@ -9,7 +9,9 @@ use hormone_t5::analysis::Analysis;
 use hormone_t5::manifest::Manifest;
 
 use crate::controls::Settings;
-use crate::protocol::{Lane, LoadProgress, LoadedModel, RequestId, RequestMessage, ResponseMessage, WorkerError, WorkerRequest, WorkerResponse};
+use crate::protocol::{
+    Lane, LoadProgress, LoadedModel, RequestId, RequestMessage, ResponseMessage, WorkerError, WorkerRequest, WorkerResponse,
+};
 pub use turn::{Reply, ReplyState, Turn};
 
 /// All that has happened.
@@ -279,7 +281,11 @@ impl Session {
 
     fn ask(&mut self, turn: &mut Turn, settings: &Settings, lanes: Vec<Lane>) -> RequestMessage {
         let lanes: Vec<_> = lanes.into_iter().map(|lane| settings.lane_request(lane)).collect();
-        let request = WorkerRequest::Generate { text: turn.text.clone(), attention_temperature: settings.attention_temperature, lanes: lanes.clone() };
+        let request = WorkerRequest::Generate {
+            text: turn.text.clone(),
+            attention_temperature: settings.attention_temperature,
+            lanes: lanes.clone(),
+        };
         let message = self.request(Purpose::Turn(turn.id), request);
         turn.await_replies(message.id, settings, lanes);
         message

@@ -101,7 +101,8 @@ impl T5Config {
             let reason = format!("{name} is 0, but must be at least 1.");
             return Err(Error::Config { file: "config.json", reason });
         }
-        if config.relative_attention_num_buckets < 4 || config.relative_attention_max_distance <= config.relative_attention_num_buckets / 2 {
+        if config.relative_attention_num_buckets < 4 || config.relative_attention_max_distance <= config.relative_attention_num_buckets / 2
+        {
             let reason = format!(
                 "{} buckets for distances up to {} make no sense: at least 4 buckets and a longer distance than half of them were expected.",
                 config.relative_attention_num_buckets, config.relative_attention_max_distance

@@ -6,8 +6,8 @@ mod beams;
 mod scores;
 
 pub use beams::{BeamSearch, BeamStep, Hypothesis};
-pub(crate) use scores::{argmax, ranked};
 pub use scores::{ScoreRules, candidates, log_softmax, sample};
+pub(crate) use scores::{argmax, ranked};
 
 use serde::{Deserialize, Serialize};
 
@@ -108,7 +108,12 @@ impl GenerationConfig {
                 within("length_penalty", length_penalty, length_penalty.is_finite(), "a number")?;
             }
         }
-        within("repetition_penalty", self.repetition_penalty, self.repetition_penalty > 0.0 && self.repetition_penalty.is_finite(), "more than 0")?;
+        within(
+            "repetition_penalty",
+            self.repetition_penalty,
+            self.repetition_penalty > 0.0 && self.repetition_penalty.is_finite(),
+            "more than 0",
+        )?;
         within("max_new_tokens", self.max_new_tokens, (1..=Self::MAX_NEW_TOKENS).contains(&self.max_new_tokens), "between 1 and 512")?;
         within("min_new_tokens", self.min_new_tokens, self.min_new_tokens <= self.max_new_tokens, "at most max_new_tokens")
     }

@@ -139,7 +139,15 @@ impl CustomOp3 for RmsNormGradient {
         "rms-norm-gradient"
     }
 
-    fn cpu_fwd(&self, x: &CpuStorage, layout: &Layout, weight: &CpuStorage, weight_layout: &Layout, grad: &CpuStorage, grad_layout: &Layout) -> Output {
+    fn cpu_fwd(
+        &self,
+        x: &CpuStorage,
+        layout: &Layout,
+        weight: &CpuStorage,
+        weight_layout: &Layout,
+        grad: &CpuStorage,
+        grad_layout: &Layout,
+    ) -> Output {
         let width = row_width(layout);
         let weight = values::<f32>(weight, weight_layout)?;
         let mut result = values::<f32>(grad, grad_layout)?.to_vec();
@@ -195,7 +203,13 @@ impl CustomOp2 for CrossEntropy {
         Ok((CpuStorage::F32(losses), labels_layout.shape().clone()))
     }
 
-    fn bwd(&self, logits: &Tensor, labels: &Tensor, _losses: &Tensor, grad: &Tensor) -> candle_core::Result<(Option<Tensor>, Option<Tensor>)> {
+    fn bwd(
+        &self,
+        logits: &Tensor,
+        labels: &Tensor,
+        _losses: &Tensor,
+        grad: &Tensor,
+    ) -> candle_core::Result<(Option<Tensor>, Option<Tensor>)> {
         Ok((Some(logits.apply_op3_no_bwd(labels, &grad.contiguous()?, &CrossEntropyGradient)?), None))
     }
 }
@@ -208,7 +222,15 @@ impl CustomOp3 for CrossEntropyGradient {
         "cross-entropy-gradient"
     }
 
-    fn cpu_fwd(&self, logits: &CpuStorage, layout: &Layout, labels: &CpuStorage, labels_layout: &Layout, grad: &CpuStorage, grad_layout: &Layout) -> Output {
+    fn cpu_fwd(
+        &self,
+        logits: &CpuStorage,
+        layout: &Layout,
+        labels: &CpuStorage,
+        labels_layout: &Layout,
+        grad: &CpuStorage,
+        grad_layout: &Layout,
+    ) -> Output {
         let width = row_width(layout);
         let logits = values::<f32>(logits, layout)?;
         let mut result = vec![0.0; logits.len()];
@@ -240,11 +262,14 @@ mod tests {
     /// Values, and gradients of a weighted sum of them, of both forms.
     fn assert_same(fast: &Tensor, plain: &Tensor, variables: &[&Var]) -> Result<()> {
         let weights = variable(fast.dims(), 9.0)?;
-        let (fast_gradients, plain_gradients) = ((fast * weights.as_tensor())?.sum_all()?.backward()?, (plain * weights.as_tensor())?.sum_all()?.backward()?);
+        let (fast_gradients, plain_gradients) =
+            ((fast * weights.as_tensor())?.sum_all()?.backward()?, (plain * weights.as_tensor())?.sum_all()?.backward()?);
         let difference = |a: &Tensor, b: &Tensor| -> Result<f32> { Ok((a - b)?.abs()?.max_all()?.to_scalar()?) };
         assert!(difference(fast, plain)? < 1e-5);
         for variable in variables {
-            let (Some(fast), Some(plain)) = (fast_gradients.get(variable), plain_gradients.get(variable)) else { panic!("a gradient is missing") };
+            let (Some(fast), Some(plain)) = (fast_gradients.get(variable), plain_gradients.get(variable)) else {
+                panic!("a gradient is missing")
+            };
             assert!(difference(fast, plain)? < 1e-5, "{fast} {plain}");
         }
         Ok(())

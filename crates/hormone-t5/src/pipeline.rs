@@ -119,7 +119,11 @@ impl HormoneT5 {
     /// Reads again at another attention temperature; only the block runs.
     pub fn attend(&self, encoded: &Encoded, attention_temperature: f64) -> Result<Encoded> {
         if !(attention_temperature > 0.0 && attention_temperature.is_finite()) {
-            return Err(Error::Setting { name: "attention_temperature", value: attention_temperature.to_string(), expected: "more than 0" });
+            return Err(Error::Setting {
+                name: "attention_temperature",
+                value: attention_temperature.to_string(),
+                expected: "more than 0",
+            });
         }
         let Encoded { text, hidden_states, attention_mask, analysis } = encoded.clone();
         self.read(&analysis.text, text, hidden_states, attention_mask, attention_temperature)
@@ -136,7 +140,14 @@ impl HormoneT5 {
         Generation::new(self, cache, config, levels)
     }
 
-    fn read(&self, text: &str, encoded: EncodedText, hidden_states: Tensor, attention_mask: Tensor, attention_temperature: f64) -> Result<Encoded> {
+    fn read(
+        &self,
+        text: &str,
+        encoded: EncodedText,
+        hidden_states: Tensor,
+        attention_mask: Tensor,
+        attention_temperature: f64,
+    ) -> Result<Encoded> {
         let output = self.block.forward(&hidden_states, &attention_mask, attention_temperature)?;
         let levels: Vec<f32> = output.hormone_levels.flatten_all()?.to_vec1()?;
         let levels: [f32; 6] = levels.try_into().map_err(|_| Error::Weights("the block gave other than six levels.".to_string()))?;

@@ -203,13 +203,18 @@ impl Stack {
             StackKind::Encoder => config.num_layers,
             StackKind::Decoder => config.num_decoder_layers(),
         };
-        let layers = (0..count).map(|index| Layer::load(&weights.at(&format!("block.{index}.layer")), config, kind)).collect::<Result<_>>()?;
+        let layers =
+            (0..count).map(|index| Layer::load(&weights.at(&format!("block.{index}.layer")), config, kind)).collect::<Result<_>>()?;
         let bias_shape = [config.relative_attention_num_buckets, config.num_heads];
         let bias_init = Init::Normal((config.d_model as f64).powf(-0.5));
         Ok(Self {
             layers,
             final_layer_norm: RmsNorm::load(&weights.at("final_layer_norm"), config)?,
-            relative_attention_bias: weights.at("block.0.layer.0.SelfAttention").tensor("relative_attention_bias.weight", &bias_shape, bias_init)?,
+            relative_attention_bias: weights.at("block.0.layer.0.SelfAttention").tensor(
+                "relative_attention_bias.weight",
+                &bias_shape,
+                bias_init,
+            )?,
             max_distance: config.relative_attention_max_distance,
             kind,
             dropout: Dropout::default(),

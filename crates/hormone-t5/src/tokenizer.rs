@@ -41,7 +41,10 @@ impl TextTokenizer {
         inner.with_padding(None);
         let unknown = inner.token_to_id("<unk>");
         if inner.id_to_token(eos).is_none() {
-            return Err(Error::Config { file: "tokenizer.json", reason: format!("it has no token {eos}, which the configuration names as end token.") });
+            return Err(Error::Config {
+                file: "tokenizer.json",
+                reason: format!("it has no token {eos}, which the configuration names as end token."),
+            });
         }
         Ok(Self { inner, eos, unknown })
     }
@@ -68,7 +71,11 @@ impl TextTokenizer {
             })
             .collect();
         let is_unknown = |token: &&SourceToken| Some(token.id) == self.unknown;
-        let unknown = tokens.iter().filter(is_unknown).map(|token| UnknownMark { text: text[token.start..token.end].to_string(), start: token.start }).collect();
+        let unknown = tokens
+            .iter()
+            .filter(is_unknown)
+            .map(|token| UnknownMark { text: text[token.start..token.end].to_string(), start: token.start })
+            .collect();
         tokens.push(SourceToken { id: self.eos, piece: self.piece(self.eos), start: text.len(), end: text.len(), word: None });
         Ok(EncodedText { tokens, unknown, truncated })
     }

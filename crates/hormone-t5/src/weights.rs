@@ -59,7 +59,8 @@ struct Trainable {
 impl Weights {
     /// Reads a safetensors file of f32, f16 or bf16; all become f32.
     pub fn from_safetensors(bytes: &[u8]) -> Result<Self> {
-        let tensors = candle_core::safetensors::load_buffer(bytes, &Device::Cpu).map_err(|error| Error::Weights(format!("not a readable safetensors file ({error}).")))?;
+        let tensors = candle_core::safetensors::load_buffer(bytes, &Device::Cpu)
+            .map_err(|error| Error::Weights(format!("not a readable safetensors file ({error}).")))?;
         Self::from_tensors(tensors)
     }
 
@@ -134,7 +135,9 @@ impl Weights {
     pub fn matrix(&self, name: &str, shape: &[usize], init: Init) -> Result<Matrix> {
         let name = self.full_name(name);
         let matrix = match &self.source {
-            Source::Loaded(matrices) => matrices.get(&name).cloned().ok_or_else(|| Error::Weights(format!("tensor \"{name}\" is missing.")))?,
+            Source::Loaded(matrices) => {
+                matrices.get(&name).cloned().ok_or_else(|| Error::Weights(format!("tensor \"{name}\" is missing.")))?
+            }
             Source::Trainable(trainable) => Matrix::Dense(trainable.borrow_mut().variable(&name, shape, init)?),
         };
         let matrix = match matrix {

@@ -12,7 +12,12 @@ const SHORT: &[u32] = &[5, 9, 1];
 const LONG: &[u32] = &[4, 8, 15, 16, 23, 30, 1];
 
 fn sampling(seed: u64) -> GenerationConfig {
-    GenerationConfig { decoding: Decoding::Sampling { temperature: 1.0, top_k: Some(20), top_p: Some(0.95) }, seed, max_new_tokens: 20, ..GenerationConfig::default() }
+    GenerationConfig {
+        decoding: Decoding::Sampling { temperature: 1.0, top_k: Some(20), top_p: Some(0.95) },
+        seed,
+        max_new_tokens: 20,
+        ..GenerationConfig::default()
+    }
 }
 
 fn reply(text: &str, config: GenerationConfig) -> Result<Vec<u32>> {
@@ -91,7 +96,8 @@ fn zero_alpha_leaves_hidden_states_unchanged() -> Result<()> {
     let encoded = model.encode("hello")?;
     let embedding = model.block().embed(&levels_tensor(&[Tone::Rude.levels()])?)?;
     let same = model.block().modulate(encoded.hidden_states(), &embedding, &Alpha::Fixed(0.0))?;
-    let bits = |tensor: &Tensor| -> Result<Vec<u32>> { Ok(tensor.flatten_all()?.to_vec1::<f32>()?.into_iter().map(f32::to_bits).collect()) };
+    let bits =
+        |tensor: &Tensor| -> Result<Vec<u32>> { Ok(tensor.flatten_all()?.to_vec1::<f32>()?.into_iter().map(f32::to_bits).collect()) };
     assert_eq!(bits(&same)?, bits(encoded.hidden_states())?);
     Ok(())
 }
@@ -121,7 +127,9 @@ fn zero_alpha_replies_like_the_plain_t5_whatever_the_levels() -> Result<()> {
 fn alpha_and_levels_change_what_the_decoder_sees() -> Result<()> {
     let model = model()?;
     let encoded = model.encode("hello")?;
-    let modulated = |levels: HormoneLevels, alpha: f64| model.block().modulate(encoded.hidden_states(), &model.block().embed(&levels_tensor(&[levels])?)?, &Alpha::Fixed(alpha));
+    let modulated = |levels: HormoneLevels, alpha: f64| {
+        model.block().modulate(encoded.hidden_states(), &model.block().embed(&levels_tensor(&[levels])?)?, &Alpha::Fixed(alpha))
+    };
     let difference = |a: &Tensor, b: &Tensor| -> Result<f32> { Ok((a - b)?.abs()?.max_all()?.to_scalar()?) };
     let sad = modulated(Tone::Sad.levels(), 0.3)?;
     assert!(difference(&sad, &modulated(Tone::Sad.levels(), 0.5)?)? > 1e-3);
@@ -183,7 +191,12 @@ fn one_beam_with_no_penalty_equals_greedy_where_both_run_to_the_end() -> Result<
 fn beams_search_step_by_step_and_then_give_tokens() -> Result<()> {
     let model = model()?;
     let encoded = model.encode("hello")?;
-    let config = GenerationConfig { decoding: Decoding::Beams { num_beams: 3, length_penalty: 1.0 }, max_new_tokens: 6, min_new_tokens: 6, ..GenerationConfig::default() };
+    let config = GenerationConfig {
+        decoding: Decoding::Beams { num_beams: 3, length_penalty: 1.0 },
+        max_new_tokens: 6,
+        min_new_tokens: 6,
+        ..GenerationConfig::default()
+    };
     let mut generation = model.generate(&encoded, config)?;
     assert_eq!(generation.advance()?, Progress::Searching);
     let tokens = generation.by_ref().count();
@@ -259,7 +272,10 @@ fn a_typed_end_mark_is_text_and_not_the_end_token() -> Result<()> {
 fn settings_out_of_range_are_named() -> Result<()> {
     let model = model()?;
     let encoded = model.encode("hello")?;
-    let sampling = |temperature, top_k, top_p| GenerationConfig { decoding: Decoding::Sampling { temperature, top_k, top_p }, ..GenerationConfig::default() };
+    let sampling = |temperature, top_k, top_p| GenerationConfig {
+        decoding: Decoding::Sampling { temperature, top_k, top_p },
+        ..GenerationConfig::default()
+    };
     let wrong = [
         GenerationConfig { alpha: Some(-0.1), ..GenerationConfig::default() },
         GenerationConfig { levels: [Some(1.5), None, None, None, None, None], ..GenerationConfig::default() },

@@ -133,7 +133,9 @@ impl View {
     /// Whether the newest of `count` turns has both replies, complete.
     pub fn is_answered(&self, count: usize) -> bool {
         let finished = |lane: &Option<LaneView>| lane.as_ref().is_some_and(LaneView::is_finished);
-        self.turns.len() == count && !self.can_stop && self.latest().is_some_and(|turn| finished(&turn.baseline) && finished(&turn.modulated))
+        self.turns.len() == count
+            && !self.can_stop
+            && self.latest().is_some_and(|turn| finished(&turn.baseline) && finished(&turn.modulated))
     }
 }
 

@@ -49,7 +49,9 @@ pub(super) fn Composer(
         _ => {}
     };
     let stop = move |_| {
-        for turn in session.with_untracked(|session| session.turns.iter().filter(|turn| turn.is_running()).map(|turn| turn.id).collect::<Vec<_>>()) {
+        for turn in
+            session.with_untracked(|session| session.turns.iter().filter(|turn| turn.is_running()).map(|turn| turn.id).collect::<Vec<_>>())
+        {
             play.act(Action::Stop { turn });
         }
     };

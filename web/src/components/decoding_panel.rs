@@ -12,13 +12,18 @@ pub(super) fn DecodingPanel(i18n: I18n, controls: Controls, #[prop(into)] model:
     let rest = controls.rest;
     let kind = Memo::new(move |_| rest.with(|rest| rest.decoding));
     let choose = move |chosen: DecodingKind| rest.update(|rest| rest.decoding = chosen);
-    let kinds = [(DecodingKind::Greedy, "decoding.greedy"), (DecodingKind::Sampling, "decoding.sampling"), (DecodingKind::Beams, "decoding.beams")];
+    let kinds =
+        [(DecodingKind::Greedy, "decoding.greedy"), (DecodingKind::Sampling, "decoding.sampling"), (DecodingKind::Beams, "decoding.beams")];
     let remark = move || match kind.get() {
         DecodingKind::Greedy => i18n.text("decoding.greedy_help"),
         DecodingKind::Sampling => i18n.text("decoding.sampling_help"),
         DecodingKind::Beams => i18n.text("decoding.beams_help"),
     };
-    let tau = move || rest.with(|rest| rest.attention_temperature).or(model.with(|model| model.as_ref().map(|model| model.attention_temperature))).unwrap_or(0.5);
+    let tau = move || {
+        rest.with(|rest| rest.attention_temperature)
+            .or(model.with(|model| model.as_ref().map(|model| model.attention_temperature)))
+            .unwrap_or(0.5)
+    };
     let roll = move |_| rest.update(|rest| rest.seed = (js_sys::Math::random() * SEED_MAX as f64) as u64);
     let set_tau = move |event| {
         if let Ok(value) = event_target_value(&event).parse::<f64>() {

@@ -19,8 +19,14 @@ enum Stage {
 
 /// The formula, its numbers, a strip of `e`, and encoder, block and decoder lighting up while they work.
 #[component]
-pub(super) fn FormulaPanel(i18n: I18n, controls: Controls, session: RwSignal<Session>, #[prop(into)] learned: Signal<Option<f32>>) -> impl IntoView {
-    let modulation = Memo::new(move |_| session.with(|session| session.latest().and_then(|turn| turn.reply(Lane::Modulated)?.modulation.clone())));
+pub(super) fn FormulaPanel(
+    i18n: I18n,
+    controls: Controls,
+    session: RwSignal<Session>,
+    #[prop(into)] learned: Signal<Option<f32>>,
+) -> impl IntoView {
+    let modulation =
+        Memo::new(move |_| session.with(|session| session.latest().and_then(|turn| turn.reply(Lane::Modulated)?.modulation.clone())));
     let stage = Memo::new(move |_| session.with(stage));
     let alpha = move || controls.alpha.get().or(learned.get()).unwrap_or_default();
     let box_of = move |this: Stage, key: &'static str| {

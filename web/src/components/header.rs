@@ -80,7 +80,8 @@ fn Badge(i18n: I18n, model: LoadedModel) -> impl IntoView {
 /// Six bars, the page's sign.
 #[component]
 fn Mark() -> impl IntoView {
-    let bars = ["dopamine", "serotonin", "cortisol", "oxytocin", "adrenaline", "endorphins"].into_iter().zip([20, 14, 7, 16, 11, 18]).enumerate();
+    let bars =
+        ["dopamine", "serotonin", "cortisol", "oxytocin", "adrenaline", "endorphins"].into_iter().zip([20, 14, 7, 16, 11, 18]).enumerate();
     view! {
         <svg class="mark" viewBox="0 0 35 24" width="35" height="24" aria-hidden="true">
             {bars.map(|(index, (name, height))| view! {

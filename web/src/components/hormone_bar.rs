@@ -32,8 +32,12 @@ pub(super) fn HormoneBar(
     let level = move || pin.get().or(predicted.get());
     let spoken = move || match (level(), pin.get()) {
         (None, _) => i18n.text("hormones.unread"),
-        (Some(level), None) => i18n.format("hormones.spoken", &[("level", &i18n.number(level, 2)), ("word", &i18n.text(level_word(level)))]),
-        (Some(level), Some(_)) => i18n.format("hormones.spoken_pinned", &[("level", &i18n.number(level, 2)), ("word", &i18n.text(level_word(level)))]),
+        (Some(level), None) => {
+            i18n.format("hormones.spoken", &[("level", &i18n.number(level, 2)), ("word", &i18n.text(level_word(level)))])
+        }
+        (Some(level), Some(_)) => {
+            i18n.format("hormones.spoken_pinned", &[("level", &i18n.number(level, 2)), ("word", &i18n.text(level_word(level)))])
+        }
     };
     let on_pointer = move |event: PointerEvent| {
         if event.buttons() & 1 == 1 {

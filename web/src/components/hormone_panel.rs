@@ -38,7 +38,10 @@ pub(super) fn HormonePanel(
             let level = levels.get(hormone);
             format!("{} {} ({})", i18n.text(&format!("hormone.{}", hormone.name())), i18n.number(level, 2), i18n.text(level_word(level)))
         });
-        i18n.format("hormones.summary", &[("tone", &i18n.text(&format!("tone.{}", Tone::nearest(levels).name()))), ("levels", &each.join(", "))])
+        i18n.format(
+            "hormones.summary",
+            &[("tone", &i18n.text(&format!("tone.{}", Tone::nearest(levels).name()))), ("levels", &each.join(", "))],
+        )
     };
     view! {
         <section class="panel hormones" aria-labelledby="hormones-title" data-testid="hormones">

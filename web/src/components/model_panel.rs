@@ -12,7 +12,8 @@ use crate::session::Action;
 #[component]
 pub(super) fn ModelPanel(play: Playground, #[prop(into)] model: Signal<Option<LoadedModel>>) -> impl IntoView {
     let Playground { session, i18n, .. } = play;
-    let models = Memo::new(move |_| session.with(|session| session.manifest.as_ref().map(|manifest| manifest.models.clone()).unwrap_or_default()));
+    let models =
+        Memo::new(move |_| session.with(|session| session.manifest.as_ref().map(|manifest| manifest.models.clone()).unwrap_or_default()));
     let current = move || model.with(|model| model.as_ref().map(|model| model.id.clone()));
     let take_files = move |event: web_sys::Event| {
         let Some(input) = event.target().and_then(|target| target.dyn_into::<web_sys::HtmlInputElement>().ok()) else { return };
@@ -55,7 +56,12 @@ fn Card(play: Playground, model: LoadedModel) -> impl IntoView {
     let shape = {
         let LoadedModel { d_model, num_layers, num_decoder_layers, vocab_size, .. } = model;
         move || {
-            let values = [("width", d_model.to_string()), ("encoder", num_layers.to_string()), ("decoder", num_decoder_layers.to_string()), ("tokens", vocab_size.to_string())];
+            let values = [
+                ("width", d_model.to_string()),
+                ("encoder", num_layers.to_string()),
+                ("decoder", num_decoder_layers.to_string()),
+                ("tokens", vocab_size.to_string()),
+            ];
             i18n.format("model.shape", &values.each_ref().map(|(name, value)| (*name, value.as_str())))
         }
     };

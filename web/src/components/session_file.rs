@@ -15,7 +15,8 @@ pub(super) fn SessionTools(play: Playground) -> impl IntoView {
     let copied = RwSignal::new(false);
     let failure = RwSignal::new(None::<String>);
     let save = move |_| {
-        let recording = play.session.with_untracked(|session| Recording::of(session.model().map(|model| model.id.as_str()), &session.turns));
+        let recording =
+            play.session.with_untracked(|session| Recording::of(session.model().map(|model| model.id.as_str()), &session.turns));
         // Plain data always serialises; a browser that refuses a download says so itself.
         if let Ok(json) = recording.to_json() {
             let _ = download("helt-session.json", "application/json", &json);

@@ -18,9 +18,14 @@ pub(super) fn TurnView(play: Playground, focus: RwSignal<Focus>, id: u32) -> imp
     let of_turn = move |pick: fn(&Turn) -> bool| Memo::new(move |_| session.with(|session| session.turn(id).is_some_and(pick)));
     let analysis = Memo::new(move |_| session.with(|session| session.turn(id).and_then(|turn| turn.analysis.clone())));
     let text = session.with_untracked(|session| session.turn(id).map(|turn| turn.text.clone())).unwrap_or_default();
-    let lanes = Memo::new(move |_| session.with(|session| session.turn(id).map(|turn| turn.replies.iter().map(|reply| reply.lane).collect::<Vec<_>>()).unwrap_or_default()));
+    let lanes = Memo::new(move |_| {
+        session.with(|session| {
+            session.turn(id).map(|turn| turn.replies.iter().map(|reply| reply.lane).collect::<Vec<_>>()).unwrap_or_default()
+        })
+    });
     let equal = of_turn(Turn::replies_are_equal);
-    let broken = of_turn(|turn| !turn.recorded && turn.replies.iter().any(|reply| matches!(reply.state, ReplyState::Stopped | ReplyState::Failed)));
+    let broken =
+        of_turn(|turn| !turn.recorded && turn.replies.iter().any(|reply| matches!(reply.state, ReplyState::Stopped | ReplyState::Failed)));
     let levels = Memo::new(move |_| analysis.with(|analysis| analysis.as_ref().map(|analysis| analysis.levels)));
     let cross = Memo::new(move |_| {
         let ReplyWord { lane, word, .. } = focus.get().reply.filter(|reply| reply.turn == id)?;

@@ -112,7 +112,8 @@ impl Turn {
     /// The lanes of `settings` that have no complete reply made with them.
     pub(super) fn lanes_to_renew(&self, settings: &Settings) -> Vec<Lane> {
         let complete = |lane: Lane| {
-            self.reply(lane).is_some_and(|reply| matches!(reply.state, ReplyState::Finished { .. }) && reply.config == settings.config(lane))
+            self.reply(lane)
+                .is_some_and(|reply| matches!(reply.state, ReplyState::Finished { .. }) && reply.config == settings.config(lane))
         };
         settings.lanes().into_iter().filter(|lane| !complete(*lane)).collect()
     }
@@ -120,7 +121,15 @@ impl Turn {
     /// Puts empty replies in place of those that are asked for anew.
     pub(super) fn await_replies(&mut self, request: RequestId, settings: &Settings, lanes: Vec<LaneRequest>) {
         for LaneRequest { lane, config } in lanes {
-            let reply = Reply { lane, config, tokens: Vec::new(), text: String::new(), state: ReplyState::Waiting, modulation: None, request: Some(request) };
+            let reply = Reply {
+                lane,
+                config,
+                tokens: Vec::new(),
+                text: String::new(),
+                state: ReplyState::Waiting,
+                modulation: None,
+                request: Some(request),
+            };
             match self.replies.iter_mut().find(|reply| reply.lane == lane) {
                 Some(place) => *place = reply,
                 None => self.replies.push(reply),
@@ -137,7 +146,9 @@ impl Turn {
                 self.analysis = Some(Arc::new(analysis));
                 self.encoder_ms = encoder_ms.or(self.encoder_ms);
             }
-            WorkerResponse::Modulation { lane, modulation } => self.change(request, lane, |reply| reply.modulation = Some(Arc::new(modulation))),
+            WorkerResponse::Modulation { lane, modulation } => {
+                self.change(request, lane, |reply| reply.modulation = Some(Arc::new(modulation)))
+            }
             WorkerResponse::Searching { lane } => self.change(request, lane, |reply| reply.state = ReplyState::Searching),
             WorkerResponse::Token { lane, token, text } => self.change(request, lane, |reply| {
                 reply.state = ReplyState::Streaming;

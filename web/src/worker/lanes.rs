@@ -18,7 +18,12 @@ struct RunningLane<'a> {
 }
 
 /// Makes all replies; between two decoder steps messages are let in.
-pub(super) async fn reply(conversation: &Conversation, model: &HormoneT5, encoded: &Encoded, requests: Vec<LaneRequest>) -> Result<(), Interruption> {
+pub(super) async fn reply(
+    conversation: &Conversation,
+    model: &HormoneT5,
+    encoded: &Encoded,
+    requests: Vec<LaneRequest>,
+) -> Result<(), Interruption> {
     let mut lanes = Vec::with_capacity(requests.len());
     for LaneRequest { lane, config } in requests {
         let started_ms = now_ms();

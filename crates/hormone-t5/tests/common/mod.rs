@@ -15,7 +15,8 @@ pub fn config() -> Result<T5Config> {
 }
 
 pub fn tokenizer() -> Result<TextTokenizer> {
-    let mut vocabulary = vec![("<pad>".to_string(), 0.0), ("</s>".to_string(), 0.0), ("<unk>".to_string(), 0.0), ("\u{2581}".to_string(), -2.0)];
+    let mut vocabulary =
+        vec![("<pad>".to_string(), 0.0), ("</s>".to_string(), 0.0), ("<unk>".to_string(), 0.0), ("\u{2581}".to_string(), -2.0)];
     vocabulary.extend(('a'..='z').map(|letter| (letter.to_string(), -3.0)));
     vocabulary.extend(["the", "he", "ll", "!", "?", ".", ","].map(|piece| (piece.to_string(), -2.5)));
     vocabulary.push(("\u{2581}so".to_string(), -2.5));

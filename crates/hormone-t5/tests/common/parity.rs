@@ -154,7 +154,11 @@ pub fn generation(fixture: &Fixture) -> Result<()> {
         let ids: Vec<Vec<u32>> = found.iter().map(|hypothesis| hypothesis.ids.clone()).collect();
         assert_eq!(ids, expected, "{name}");
         for (hypothesis, score) in found.iter().zip(run["scores"].as_array().into_iter().flatten()) {
-            assert!((f64::from(hypothesis.score) - score.as_f64().unwrap_or(f64::NAN)).abs() < 1e-3, "{name}: score {} against {score}", hypothesis.score);
+            assert!(
+                (f64::from(hypothesis.score) - score.as_f64().unwrap_or(f64::NAN)).abs() < 1e-3,
+                "{name}: score {} against {score}",
+                hypothesis.score
+            );
         }
     }
     Ok(())
@@ -166,7 +170,8 @@ fn greedy(t5: &T5, config: &T5Config, source: &Tensor, rules: &GenerationConfig)
     let score_rules = ScoreRules::new(rules, config.eos_token_id);
     let mut ids = vec![config.decoder_start_token_id];
     while ids.len() <= rules.max_new_tokens {
-        let mut scores: Vec<f32> = t5.decode_step(&Tensor::new(&[ids[ids.len() - 1]], &Device::Cpu)?, &mut cache)?.logits.flatten_all()?.to_vec1()?;
+        let mut scores: Vec<f32> =
+            t5.decode_step(&Tensor::new(&[ids[ids.len() - 1]], &Device::Cpu)?, &mut cache)?.logits.flatten_all()?.to_vec1()?;
         score_rules.apply(&mut scores, &ids);
         let best = scores.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(id, _)| id as u32);
         ids.push(best);
@@ -177,7 +182,14 @@ fn greedy(t5: &T5, config: &T5Config, source: &Tensor, rules: &GenerationConfig)
     Ok(ids[1..].to_vec())
 }
 
-fn beams(t5: &T5, config: &T5Config, source: &Tensor, rules: &GenerationConfig, num_beams: usize, length_penalty: f32) -> Result<Vec<Hypothesis>> {
+fn beams(
+    t5: &T5,
+    config: &T5Config,
+    source: &Tensor,
+    rules: &GenerationConfig,
+    num_beams: usize,
+    length_penalty: f32,
+) -> Result<Vec<Hypothesis>> {
     let mask = all_seen(source)?;
     let mut cache = t5.start_decoding(&t5.encode(source, &mask)?, &mask)?;
     let (start, eos) = (config.decoder_start_token_id, config.eos_token_id);
@@ -215,7 +227,8 @@ pub fn logits_processors() {
     let cases = facts["cases"].as_array().cloned().unwrap_or_default();
     assert!(cases.len() >= 15);
     for case in &cases {
-        let mut scores: Vec<f32> = case["logits"].as_array().into_iter().flatten().filter_map(Value::as_f64).map(|score| score as f32).collect();
+        let mut scores: Vec<f32> =
+            case["logits"].as_array().into_iter().flatten().filter_map(Value::as_f64).map(|score| score as f32).collect();
         let setting = |name: &str| case["processors"].as_array().into_iter().flatten().find_map(|processor| processor[name].as_f64());
         let rules = GenerationConfig {
             repetition_penalty: setting("repetition_penalty").unwrap_or(1.0) as f32,
@@ -224,7 +237,10 @@ pub fn logits_processors() {
         };
         ScoreRules::new(&rules, 1).apply(&mut scores, &history);
         let temperature = setting("temperature").unwrap_or(1.0);
-        let mut kept: Vec<u32> = candidates(&scores, temperature, setting("top_k").map(|k| k as usize), setting("top_p")).into_iter().map(|(id, _)| id as u32).collect();
+        let mut kept: Vec<u32> = candidates(&scores, temperature, setting("top_k").map(|k| k as usize), setting("top_p"))
+            .into_iter()
+            .map(|(id, _)| id as u32)
+            .collect();
         kept.sort_unstable();
         assert_eq!(kept, id_row(&case["kept"]), "{}", case["processors"]);
         for (id, expected) in case["scores"].as_array().into_iter().flatten().enumerate() {
@@ -246,7 +262,12 @@ pub fn hormone_block() -> Result<()> {
         let output = block.forward(hidden, &mask, temperature)?;
         let embedding = block.embed(&output.hormone_levels)?;
         let modulated = block.modulate(hidden, &embedding, &Alpha::Learned)?;
-        let parts = [("attention_weights", &output.attention_weights), ("levels", &output.hormone_levels), ("embedding", &embedding), ("modulated", &modulated)];
+        let parts = [
+            ("attention_weights", &output.attention_weights),
+            ("levels", &output.hormone_levels),
+            ("embedding", &embedding),
+            ("modulated", &modulated),
+        ];
         for (part, actual) in parts {
             assert_close(&name(part), actual, &expected[&name(part)], BLOCK_TOLERANCE)?;
         }

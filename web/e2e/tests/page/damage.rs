@@ -43,7 +43,8 @@ fn refuses_then_recovers(page: &Page, path: &str, damaged: Vec<u8>, key: &str) -
     ensure!(refused.load.state == "failed", "Expected: the model has failed to load.\nThere was: {:?}", refused.load);
 
     page.click("language-nl")?;
-    let dutch = page.wait_until("the page still obeys, and the notice follows the language", |view| view.language == "nl" && view.notices.len() == 1)?;
+    let dutch = page
+        .wait_until("the page still obeys, and the notice follows the language", |view| view.language == "nl" && view.notices.len() == 1)?;
     ensure!(Wording::of("nl")?.is_in(key, &dutch.notices[0])?, "Expected: the notice in Dutch.\nThe page says: {}", dutch.notices[0]);
     page.click("language-en")?;
     page.type_text("composer-input", "hello")?;

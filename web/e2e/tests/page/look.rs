@@ -39,7 +39,9 @@ fn nothing_is_wider_than_a_phone_in_either_language_and_any_theme() -> Result<()
         fits_in_every_look(page, "before the first message")?;
         page.say("My grandfather died last night and the house is so quiet, incomprehensibilitiesincomprehensibilities.")?;
         page.click("own-lane")?;
-        page.wait_until("the third reply is there", |view| view.latest().is_some_and(|turn| turn.own.as_ref().is_some_and(LaneView::is_finished)))?;
+        page.wait_until("the third reply is there", |view| {
+            view.latest().is_some_and(|turn| turn.own.as_ref().is_some_and(LaneView::is_finished))
+        })?;
         fits_in_every_look(page, "with replies")
     })
 }

@@ -10,7 +10,9 @@ fn both_replies_stream_side_by_side_and_end_with_their_timings() -> Result<()> {
         let answered = page.say("I GOT THE JOB!!!")?;
         let recorded = page.recorded()?;
         let wording = Wording::of("en")?;
-        for (name, lane) in [("baseline", (|turn| &turn.baseline) as fn(&TurnView) -> &Option<LaneView>), ("modulated", |turn| &turn.modulated)] {
+        for (name, lane) in
+            [("baseline", (|turn| &turn.baseline) as fn(&TurnView) -> &Option<LaneView>), ("modulated", |turn| &turn.modulated)]
+        {
             let reply = lane(&answered).as_ref().with_context(|| format!("there is no {name} lane"))?;
             ensure!(!reply.text.trim().is_empty(), "Expected: a {name} reply.\nThere was: {reply:?}");
             let timed = wording.is_in("lane.timings", &reply.timings)? && reply.timings.chars().any(|mark| mark.is_ascii_digit());
@@ -21,7 +23,8 @@ fn both_replies_stream_side_by_side_and_end_with_their_timings() -> Result<()> {
             let grows = growing.first().map(|text| text.len()) < growing.last().map(|text| text.len());
             ensure!(grows, "Expected: the {name} reply grows.\nSeen while streaming: {growing:?}");
         }
-        let together = recorded.iter().filter_map(|turns| turns.last()).any(|turn| is_speaking(&turn.baseline) && is_speaking(&turn.modulated));
+        let together =
+            recorded.iter().filter_map(|turns| turns.last()).any(|turn| is_speaking(&turn.baseline) && is_speaking(&turn.modulated));
         ensure!(together, "Expected: a moment at which both replies are growing.");
         Ok(())
     })

@@ -24,7 +24,9 @@ fn a_whole_visit_asks_no_other_host_and_leaves_no_error_in_the_console() -> Resu
         for id in ["language-nl", "theme-toggle", "theme-toggle", "raw-pieces", "end-token", "profile-sad", "own-lane", "decoding-beams"] {
             page.click(id)?;
         }
-        page.wait_until("a third reply is there", |view| view.latest().is_some_and(|turn| turn.own.as_ref().is_some_and(LaneView::is_finished)))?;
+        page.wait_until("a third reply is there", |view| {
+            view.latest().is_some_and(|turn| turn.own.as_ref().is_some_and(LaneView::is_finished))
+        })?;
         page.press("hormone-bar-dopamine", Keys::End)?;
         page.press("alpha-slider", Keys::End)?;
         page.wait_until_answered(1)?;

@@ -38,12 +38,21 @@ fn a_new_alpha_renews_the_modulated_reply_alone_and_reads_nothing_again() -> Res
         ensure!(modulated.iter().any(|state| state == "streaming"), "Expected: the modulated reply is made anew.\nIt was: {modulated:?}");
         let baseline = states(|turn| &turn.baseline)?;
         ensure!(baseline.iter().all(|state| state == "finished"), "Expected: the baseline stays.\nIt was: {baseline:?}");
-        ensure!(after.baseline == before.baseline, "Expected: the same baseline.\nThere was: {:?}, then {:?}", before.baseline, after.baseline);
+        ensure!(
+            after.baseline == before.baseline,
+            "Expected: the same baseline.\nThere was: {:?}, then {:?}",
+            before.baseline,
+            after.baseline
+        );
 
         let answers = page.worker_answers()?.split_off(answers_before);
-        let readings: Vec<_> = answers.into_iter().map(|mut answer| answer["response"].take()).filter(|answer| answer["type"] == "reading").collect();
+        let readings: Vec<_> =
+            answers.into_iter().map(|mut answer| answer["response"].take()).filter(|answer| answer["type"] == "reading").collect();
         let encoder: Vec<_> = readings.iter().map(|reading| &reading["encoder_ms"]).collect();
-        ensure!(!encoder.is_empty() && encoder.iter().all(|ms| ms.is_null()), "Expected: the encoder does not run again.\nIt took: {encoder:?} ms");
+        ensure!(
+            !encoder.is_empty() && encoder.iter().all(|ms| ms.is_null()),
+            "Expected: the encoder does not run again.\nIt took: {encoder:?} ms"
+        );
         Ok(())
     })
 }

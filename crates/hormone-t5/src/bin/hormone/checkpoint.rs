@@ -66,7 +66,12 @@ impl ModelFolder {
     /// The whole model, from GGUF where there is one, else from safetensors.
     pub(crate) fn load(&self) -> Result<HormoneT5> {
         let weights = if self.path.join("model.gguf").is_file() { "model.gguf" } else { "model.safetensors" };
-        let files = ModelFiles { config: self.read("config.json")?, hormone: self.read("hormone.json")?, tokenizer: self.tokenizer()?, weights: self.read(weights)? };
+        let files = ModelFiles {
+            config: self.read("config.json")?,
+            hormone: self.read("hormone.json")?,
+            tokenizer: self.tokenizer()?,
+            weights: self.read(weights)?,
+        };
         HormoneT5::load(&files).with_context(|| format!("{} cannot be loaded", self.path.display()))
     }
 

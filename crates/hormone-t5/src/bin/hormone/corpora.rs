@@ -143,7 +143,16 @@ impl fmt::Display for Corpora {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let single = |rows: &[LabelledText]| rows.iter().filter(|row| row.tone.is_some()).count();
         let parts = &self.goemotions;
-        writeln!(f, "goemotions        train {} ({} of one tone), dev {} ({}), test {} ({})", parts.train.len(), single(&parts.train), parts.dev.len(), single(&parts.dev), parts.test.len(), single(&parts.test))?;
+        writeln!(
+            f,
+            "goemotions        train {} ({} of one tone), dev {} ({}), test {} ({})",
+            parts.train.len(),
+            single(&parts.train),
+            parts.dev.len(),
+            single(&parts.dev),
+            parts.test.len(),
+            single(&parts.test)
+        )?;
         writeln!(f, "persona chat      {} pairs, {} facts", self.persona_chat.len(), self.persona_facts.len())?;
         writeln!(f, "topical chat      {} pairs", self.topical_chat.len())?;
         writeln!(f, "personality chat  {} pairs", self.personality_chat.len())?;

@@ -58,7 +58,8 @@ impl Dialogue {
     /// The message in small letters and digits alone: what makes a dialogue unique.
     pub(crate) fn key(&self) -> String {
         let lower = self.input.to_lowercase();
-        let words: Vec<String> = lower.split_whitespace().map(|word| word.chars().filter(|character| character.is_alphanumeric()).collect()).collect();
+        let words: Vec<String> =
+            lower.split_whitespace().map(|word| word.chars().filter(|character| character.is_alphanumeric()).collect()).collect();
         words.into_iter().filter(|word: &String| !word.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
@@ -74,12 +75,14 @@ impl Dialogue {
 
 /// Reads and checks the file; two dialogues with the same id or the same message are an error.
 pub(crate) fn load(path: &Path) -> Result<Vec<Dialogue>> {
-    let text = fs::read_to_string(path).with_context(|| format!("{} cannot be read; expected one dialogue a line as JSON", path.display()))?;
+    let text =
+        fs::read_to_string(path).with_context(|| format!("{} cannot be read; expected one dialogue a line as JSON", path.display()))?;
     let mut dialogues: Vec<Dialogue> = Vec::new();
     let (mut ids, mut keys) = (HashSet::new(), HashSet::new());
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let place = || format!("{}, line {}", path.display(), index + 1);
-        let dialogue: Dialogue = serde_json::from_str(line).with_context(|| format!("{}: expected id, tone, topic, input, flat, mild, strong and perhaps other", place()))?;
+        let dialogue: Dialogue = serde_json::from_str(line)
+            .with_context(|| format!("{}: expected id, tone, topic, input, flat, mild, strong and perhaps other", place()))?;
         dialogue.check().with_context(place)?;
         if !ids.insert(dialogue.id.clone()) {
             bail!("{}: the id \"{}\" is taken", place(), dialogue.id);
@@ -105,7 +108,8 @@ pub(crate) struct Split {
 impl Split {
     /// About one dialogue in ten is held out. Which ones depends on the seed and on their messages alone, so that dialogues written later move no others.
     pub(crate) fn new(dialogues: Vec<Dialogue>, seed: u64) -> Self {
-        let (validation, train) = dialogues.into_iter().partition(|dialogue| stable_hash(&dialogue.key(), seed).is_multiple_of(HELD_OUT_ONE_IN));
+        let (validation, train) =
+            dialogues.into_iter().partition(|dialogue| stable_hash(&dialogue.key(), seed).is_multiple_of(HELD_OUT_ONE_IN));
         Self { train, validation }
     }
 }
@@ -155,7 +159,11 @@ mod tests {
 
     #[test]
     fn split_holds_out_a_tenth_and_the_same_messages_whatever_else_is_written() {
-        let numbered = |count: usize| (0..count).map(|index| LINE.replace("0001", &format!("{index:04}")).replace("My dog", &format!("Dog {index}"))).collect::<Vec<_>>();
+        let numbered = |count: usize| {
+            (0..count)
+                .map(|index| LINE.replace("0001", &format!("{index:04}")).replace("My dog", &format!("Dog {index}")))
+                .collect::<Vec<_>>()
+        };
         let small = Split::new(loaded(&numbered(1000)).expect("readable"), 42);
         let large = Split::new(loaded(&numbered(2000)).expect("readable"), 42);
         assert!((70..130).contains(&small.validation.len()), "{}", small.validation.len());
@@ -163,6 +171,9 @@ mod tests {
         assert!(small.validation.iter().all(|dialogue| held_out.contains(&dialogue.key())));
         assert!(large.train.iter().all(|dialogue| !held_out.contains(&dialogue.key())));
         let other = Split::new(loaded(&numbered(1000)).expect("readable"), 43);
-        assert_ne!(small.validation.iter().map(Dialogue::key).collect::<Vec<_>>(), other.validation.iter().map(Dialogue::key).collect::<Vec<_>>());
+        assert_ne!(
+            small.validation.iter().map(Dialogue::key).collect::<Vec<_>>(),
+            other.validation.iter().map(Dialogue::key).collect::<Vec<_>>()
+        );
     }
 }

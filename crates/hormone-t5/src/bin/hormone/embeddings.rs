@@ -25,16 +25,21 @@ const ALL_CAPITALS: f32 = 0.5;
 const OWN: f32 = 0.1;
 
 /// Emoji in words: MiniLM knows none.
+#[rustfmt::skip]
 const EMOJI_WORDS: &[(&str, &str)] = &[
-    ("😀", "happy smile"), ("😃", "happy smile"), ("😄", "happy laugh"), ("😁", "grin happy"), ("😆", "laugh fun"), ("😂", "laughing tears funny"), ("🤣", "laughing hilarious"),
-    ("😭", "crying tears sad"), ("😢", "sad tear"), ("😊", "smile warm glad"), ("🙂", "smile"), ("🎉", "celebration party"), ("🥳", "party celebrate birthday"), ("❤", "love heart"),
-    ("💕", "love hearts"), ("💖", "love heart"), ("💔", "heartbroken sad"), ("😡", "angry furious"), ("😠", "angry"), ("😤", "annoyed angry"), ("🙄", "annoyed bored sarcastic"),
-    ("👍", "good yes okay"), ("👎", "bad no"), ("😍", "love adore"), ("🥰", "love affection"), ("😘", "kiss love"), ("🙏", "thank please pray"), ("😔", "sad sorry"), ("😒", "annoyed displeased"),
-    ("😞", "disappointed sad"), ("😩", "tired weary"), ("😫", "exhausted"), ("🔥", "fire amazing"), ("✨", "sparkle magic"), ("😅", "nervous laugh"), ("😉", "wink joke"), ("😎", "cool"),
-    ("🤔", "thinking hmm"), ("😱", "scared shock"), ("💪", "strong"), ("👏", "applause bravo"), ("🙌", "hooray praise"), ("🤗", "hug"), ("🤷", "unsure whatever"), ("🤦", "facepalm stupid"),
-    ("😳", "embarrassed surprised"), ("🥺", "pleading sad"), ("😴", "sleep tired"), ("🤩", "amazed excited"), ("😇", "innocent angel"), ("🙃", "ironic silly"), ("😬", "awkward nervous"),
-    ("👋", "hello wave goodbye"), ("💯", "perfect hundred"), ("🎂", "birthday cake"), ("🌟", "star"), ("⭐", "star"), ("☀", "sun"), ("🐶", "dog"), ("🐱", "cat"), ("👀", "eyes looking"),
-    ("😐", "neutral"), ("😑", "bored"), ("😕", "confused"), ("🤞", "hope luck"), ("☺", "smile"),
+    ("😀", "happy smile"), ("😃", "happy smile"), ("😄", "happy laugh"), ("😁", "grin happy"), ("😆", "laugh fun"),
+    ("😂", "laughing tears funny"), ("🤣", "laughing hilarious"), ("😭", "crying tears sad"), ("😢", "sad tear"), ("😊", "smile warm glad"),
+    ("🙂", "smile"), ("🎉", "celebration party"), ("🥳", "party celebrate birthday"), ("❤", "love heart"), ("💕", "love hearts"),
+    ("💖", "love heart"), ("💔", "heartbroken sad"), ("😡", "angry furious"), ("😠", "angry"), ("😤", "annoyed angry"),
+    ("🙄", "annoyed bored sarcastic"), ("👍", "good yes okay"), ("👎", "bad no"), ("😍", "love adore"), ("🥰", "love affection"),
+    ("😘", "kiss love"), ("🙏", "thank please pray"), ("😔", "sad sorry"), ("😒", "annoyed displeased"), ("😞", "disappointed sad"),
+    ("😩", "tired weary"), ("😫", "exhausted"), ("🔥", "fire amazing"), ("✨", "sparkle magic"), ("😅", "nervous laugh"), ("😉", "wink joke"),
+    ("😎", "cool"), ("🤔", "thinking hmm"), ("😱", "scared shock"), ("💪", "strong"), ("👏", "applause bravo"), ("🙌", "hooray praise"),
+    ("🤗", "hug"), ("🤷", "unsure whatever"), ("🤦", "facepalm stupid"), ("😳", "embarrassed surprised"), ("🥺", "pleading sad"),
+    ("😴", "sleep tired"), ("🤩", "amazed excited"), ("😇", "innocent angel"), ("🙃", "ironic silly"), ("😬", "awkward nervous"),
+    ("👋", "hello wave goodbye"), ("💯", "perfect hundred"), ("🎂", "birthday cake"), ("🌟", "star"), ("⭐", "star"), ("☀", "sun"),
+    ("🐶", "dog"), ("🐱", "cat"), ("👀", "eyes looking"), ("😐", "neutral"), ("😑", "bored"), ("😕", "confused"), ("🤞", "hope luck"),
+    ("☺", "smile"),
 ];
 
 /// Embeddings `[V, D]`, row by row, for every token of `tokenizer_json`; `source` is the package's `model.zip` or a folder with the same files.
@@ -45,7 +50,13 @@ pub(crate) fn borrow(source: &Path, tokenizer_json: &[u8], d_model: usize, seed:
     let pieces: Vec<String> = (0..size).map(|id| ours.id_to_token(id).unwrap_or_default()).collect();
     let means: Vec<Option<Vec<f32>>> = pieces.iter().map(|piece| lender.mean_of(piece)).collect();
     let known: Vec<&[f32]> = means.iter().flatten().map(Vec::as_slice).collect();
-    ensure!(known.len() > lender.width, "only {} pieces of our vocabulary are words that {} knows; more than {} were expected", known.len(), source.display(), lender.width);
+    ensure!(
+        known.len() > lender.width,
+        "only {} pieces of our vocabulary are words that {} knows; more than {} were expected",
+        known.len(),
+        source.display(),
+        lender.width
+    );
     let mut projected = principal_components(&known, d_model.min(lender.width)).into_iter();
 
     let mut random = Normal { rng: ChaCha8Rng::seed_from_u64(seed) };
@@ -103,7 +114,9 @@ impl Lender {
         let emoji = EMOJI_WORDS.iter().find(|(emoji, _)| piece.contains(emoji)).map(|(_, words)| *words);
         let surface = emoji.unwrap_or(piece.trim_start_matches('\u{2581}'));
         // A piece within a word is nearest to WordPiece's own inner pieces.
-        let inner = (!piece.starts_with('\u{2581}') && emoji.is_none()).then(|| self.tokenizer.token_to_id(&format!("##{}", surface.to_lowercase()))).flatten();
+        let inner = (!piece.starts_with('\u{2581}') && emoji.is_none())
+            .then(|| self.tokenizer.token_to_id(&format!("##{}", surface.to_lowercase())))
+            .flatten();
         let ids = match inner {
             Some(id) => vec![id],
             None => self.tokenizer.encode(surface, false).ok()?.get_ids().to_vec(),
@@ -197,7 +210,10 @@ mod tests {
     #[test]
     fn first_component_is_the_direction_of_most_variance() {
         // Points along (3, 4) with a little noise across, moved away from the origin.
-        let rows: Vec<Vec<f32>> = (-5..=5).map(|step| step as f32).map(|step| vec![10.0 + 3.0 * step + 0.08 * step.abs(), -7.0 + 4.0 * step - 0.06 * step.abs()]).collect();
+        let rows: Vec<Vec<f32>> = (-5..=5)
+            .map(|step| step as f32)
+            .map(|step| vec![10.0 + 3.0 * step + 0.08 * step.abs(), -7.0 + 4.0 * step - 0.06 * step.abs()])
+            .collect();
         let rows: Vec<&[f32]> = rows.iter().map(Vec::as_slice).collect();
         let projected = principal_components(&rows, 1);
         let values: Vec<f32> = projected.iter().map(|row| row[0]).collect();
@@ -219,7 +235,14 @@ mod tests {
 
     #[test]
     fn case_of_pieces_is_told() {
-        for (piece, case) in [("\u{2581}dog", Case::Small), ("\u{2581}Dog", Case::Capitalised), ("\u{2581}DOG", Case::Capitals), ("\u{2581}I", Case::Capitalised), ("!!", Case::Small), ("iPhone", Case::Small)] {
+        for (piece, case) in [
+            ("\u{2581}dog", Case::Small),
+            ("\u{2581}Dog", Case::Capitalised),
+            ("\u{2581}DOG", Case::Capitals),
+            ("\u{2581}I", Case::Capitalised),
+            ("!!", Case::Small),
+            ("iPhone", Case::Small),
+        ] {
             assert_eq!(Case::of(piece), case, "{piece}");
         }
     }

@@ -28,7 +28,10 @@ pub(crate) fn export(arguments: &ExportArguments) -> Result<()> {
 
     let entry = ModelEntry {
         id: arguments.id.clone(),
-        description: BTreeMap::from([("en".to_string(), arguments.description_en.clone()), ("nl".to_string(), arguments.description_nl.clone())]),
+        description: BTreeMap::from([
+            ("en".to_string(), arguments.description_en.clone()),
+            ("nl".to_string(), arguments.description_nl.clone()),
+        ]),
         parameters: variables.values().map(|variable| variable.elem_count() as u64).sum(),
         quantization: "Q8_0".to_string(),
         files: ModelFiles {
@@ -80,7 +83,8 @@ fn file_entry(models: &Path, id: &str, name: &str) -> Result<FileEntry> {
 /// All top-level numbers of `eval`'s JSON.
 fn numbers(path: &Path) -> Result<BTreeMap<String, f64>> {
     let json = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let values: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(&json).with_context(|| format!("{} is not what eval writes", path.display()))?;
+    let values: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_slice(&json).with_context(|| format!("{} is not what eval writes", path.display()))?;
     Ok(values.into_iter().filter_map(|(name, value)| Some((name, value.as_f64()?))).collect())
 }
 

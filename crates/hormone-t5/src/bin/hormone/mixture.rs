@@ -74,7 +74,14 @@ impl Example {
     /// A labelled text without a reply; `None` where its feelings are of several tones.
     fn levels(row: &LabelledText) -> Option<Self> {
         let levels = row.levels?;
-        Some(Self { source: row.text.clone(), target: None, target_levels: Some(levels), reply_levels: None, alpha: Some(0.0), kind: Kind::Levels })
+        Some(Self {
+            source: row.text.clone(),
+            target: None,
+            target_levels: Some(levels),
+            reply_levels: None,
+            alpha: Some(0.0),
+            kind: Kind::Levels,
+        })
     }
 }
 
@@ -83,6 +90,9 @@ const MILD_ALPHA: std::ops::Range<f32> = 0.15..0.30;
 const STRONG_ALPHA: std::ops::RangeInclusive<f32> = 0.30..=0.50;
 /// For small talk that is only a little friendly.
 const FAINT_ALPHA: std::ops::Range<f32> = 0.05..0.15;
+
+/// How often each list of [`Mixture::turns`] is drawn.
+const TURN_WEIGHTS: [f64; 5] = [0.55, 0.15, 0.12, 0.12, 0.06];
 
 /// Labelled rows held out for watching, at most.
 const WATCHED_ROWS: usize = 1200;
@@ -98,7 +108,7 @@ pub(crate) struct Mixture {
     tones: WeightedIndex<f64>,
     reflections: Reflections,
     dialogues: Vec<Dialogue>,
-    /// Lists of turn pairs, and how often each is drawn.
+    /// Turn pairs: persona chat, topical chat, personality chat, QnA chitchat, ChatterBot.
     turns: Vec<Vec<TurnPair>>,
     turn_lists: WeightedIndex<f64>,
     sentences: Vec<String>,
@@ -112,18 +122,37 @@ impl Mixture {
         let frames = Frames::load()?;
         let (reflections, unseen) = Reflections::new(&corpora, frames);
         let held_out = held_out(&corpora, &split, &reflections, &unseen);
-        let labelled: Vec<(Tone, Vec<Reflected>)> = Tone::ALL.into_iter().map(|tone| (tone, rows_of(&corpora.goemotions.train, tone))).collect();
+        let labelled: Vec<(Tone, Vec<Reflected>)> =
+            Tone::ALL.into_iter().map(|tone| (tone, rows_of(&corpora.goemotions.train, tone))).collect();
         let balanced = |count: usize| (count as f64).powf(1.0 - config.tone_balance);
-        let Corpora { persona_chat, topical_chat, personality_chat, qna_chitchat, chatterbot, common_voice, tatoeba, tinystories, storybooks, persona_facts, .. } = corpora;
+        let Corpora {
+            persona_chat,
+            topical_chat,
+            personality_chat,
+            qna_chitchat,
+            chatterbot,
+            common_voice,
+            tatoeba,
+            tinystories,
+            storybooks,
+            persona_facts,
+            ..
+        } = corpora;
         // Small talk that takes nothing up from the message teaches to ignore it.
         let related = |pairs: Vec<TurnPair>| pairs.into_iter().filter(|pair| share_a_word(&pair.message, &pair.reply)).collect();
         let turns = vec![related(persona_chat), related(topical_chat), personality_chat, qna_chitchat, chatterbot];
         let sentences = [common_voice, tatoeba, tinystories.train, storybooks, persona_facts].concat();
-        ensure!(!split.train.is_empty() && labelled.iter().all(|(_, rows)| !rows.is_empty()), "expected dialogues, and labelled texts of every tone, to train on");
+        ensure!(
+            !split.train.is_empty() && labelled.iter().all(|(_, rows)| !rows.is_empty()),
+            "expected dialogues, and labelled texts of every tone, to train on"
+        );
         Ok(Self {
             kinds: WeightedIndex::new(config.weights()).context("mixture: expected weights that are not all 0")?,
             tones: WeightedIndex::new(labelled.iter().map(|(_, rows)| balanced(rows.len())))?,
-            turn_lists: WeightedIndex::new([0.55, 0.15, 0.12, 0.12, 0.06])?,
+            turn_lists: WeightedIndex::new(
+                TURN_WEIGHTS.iter().zip(&turns).map(|(weight, list)| if list.is_empty() { 0.0 } else { *weight }),
+            )
+            .context("expected turn pairs to train on")?,
             labelled,
             reflections,
             dialogues: split.train,
@@ -165,7 +194,14 @@ impl Mixture {
             return Example { kind: Kind::Levels, ..self.reflections.reply(row, &self.config, rng) };
         }
         let source = vary(&row.text, SurfaceShares::LIGHT, rng);
-        Example { source, target: None, target_levels: row.tone.map(Tone::levels), reply_levels: None, alpha: Some(0.0), kind: Kind::Levels }
+        Example {
+            source,
+            target: None,
+            target_levels: row.tone.map(Tone::levels),
+            reply_levels: None,
+            alpha: Some(0.0),
+            kind: Kind::Levels,
+        }
     }
 
     fn dialogue(&self, rng: &mut ChaCha8Rng) -> Example {
@@ -173,7 +209,9 @@ impl Mixture {
         let own = dialogue.tone;
         let others: Vec<Tone> = dialogue.other_tones().collect();
         let (reply, reply_tone, alpha) = match (others.choose(rng), rng.random::<f64>()) {
-            (Some(other), draw) if draw < self.config.other_tones => (dialogue.strong_reply(*other).unwrap_or_default(), Some(*other), Some(rng.random_range(STRONG_ALPHA))),
+            (Some(other), draw) if draw < self.config.other_tones => {
+                (dialogue.strong_reply(*other).unwrap_or_default(), Some(*other), Some(rng.random_range(STRONG_ALPHA)))
+            }
             _ => match rng.random::<f64>() {
                 draw if draw < self.config.flat => (dialogue.flat.as_str(), None, Some(0.0)),
                 draw if draw < self.config.flat + self.config.learned_alpha => (dialogue.strong.as_str(), None, None),
@@ -201,13 +239,27 @@ impl Mixture {
             _ => (None, 0.0),
         };
         let source = vary(&pair.message, SurfaceShares::LIGHT, rng);
-        Example { source, target: Some(pair.reply.clone()), target_levels: None, reply_levels: levels, alpha: Some(alpha), kind: Kind::NextTurn }
+        Example {
+            source,
+            target: Some(pair.reply.clone()),
+            target_levels: None,
+            reply_levels: levels,
+            alpha: Some(alpha),
+            kind: Kind::NextTurn,
+        }
     }
 
     fn denoise(&self, rng: &mut ChaCha8Rng) -> Example {
         let sentence = &self.sentences[rng.random_range(0..self.sentences.len())];
         let corrupted = denoising::corrupt(sentence, rng);
-        Example { source: corrupted.source, target: Some(corrupted.target), target_levels: None, reply_levels: None, alpha: Some(0.0), kind: Kind::Denoise }
+        Example {
+            source: corrupted.source,
+            target: Some(corrupted.target),
+            target_levels: None,
+            reply_levels: None,
+            alpha: Some(0.0),
+            kind: Kind::Denoise,
+        }
     }
 }
 
@@ -225,7 +277,8 @@ fn jittered(tone: Tone, jitter: f32, rng: &mut impl Rng) -> HormoneLevels {
 }
 
 fn rows_of(rows: &[LabelledText], tone: Tone) -> Vec<Reflected> {
-    rows.iter().filter(|row| row.tone == Some(tone)).map(|row| Reflected::new(&row.text, row.tone)).collect()
+    let rows = rows.iter().filter(|row| row.tone == Some(tone)).map(|row| Reflected::new(&row.text, row.tone));
+    rows.filter(|row| row.reflection.is_none() || !is_held_out(&row.text)).collect()
 }
 
 fn held_out(corpora: &Corpora, split: &Split, reflections: &Reflections, unseen: &[Reflected]) -> Vec<Example> {

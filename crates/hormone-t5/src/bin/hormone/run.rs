@@ -69,14 +69,27 @@ pub(crate) fn run(
         state.step += 1;
         state.seconds = seconds_before + begun.elapsed().as_secs_f64();
         progress.set_position(state.step);
-        progress.set_message(format!("loss {:.3}  levels {:.0} %  {:.0} pairs/s", recent.loss(), 100.0 * recent.levels_within(), recent.pairs_per_second()));
+        progress.set_message(format!(
+            "loss {:.3}  levels {:.0} %  {:.0} pairs/s",
+            recent.loss(),
+            100.0 * recent.levels_within(),
+            recent.pairs_per_second()
+        ));
         let interrupted = INTERRUPTED.load(Ordering::SeqCst);
         let out_of_time = options.time_limit.is_some_and(|limit| begun.elapsed() >= limit);
         let last = state.step == options.total_steps || interrupted || out_of_time;
         if last || state.step.is_multiple_of(options.evaluate_every) {
             let report = held_out.report(&trainer.model()?)?;
             curve.add(&state, rate, &recent, &report)?;
-            progress.println(format!("step {:>6}  {:>5.0} s  loss {:.3}  {report}  {:.1} pairs/s", state.step, state.seconds, recent.loss(), recent.pairs_per_second()));
+            let line = format!(
+                "step {:>6}  {:>5.0} s  loss {:.3}  {report}  {:.1} pairs/s",
+                state.step,
+                state.seconds,
+                recent.loss(),
+                recent.pairs_per_second()
+            );
+            // A hidden bar (output to a file) prints nothing.
+            progress.suspend(|| println!("{line}"));
             recent = Recent::default();
             if state.best.is_none_or(|(best, _)| report.total() < best) {
                 state.best = Some((report.total(), state.step));
@@ -91,8 +104,15 @@ pub(crate) fn run(
             state.step >= stop.after_steps && state.step - best_step >= stop.patience_steps
         });
         if interrupted || out_of_time || stalled {
-            let why = if interrupted { "interrupted" } else if out_of_time { "time is up" } else { "no longer improving" };
-            progress.abandon_with_message(format!("{why} at step {}; --resume goes on from here", state.step));
+            let why = if interrupted {
+                "interrupted"
+            } else if out_of_time {
+                "time is up"
+            } else {
+                "no longer improving"
+            };
+            progress.abandon();
+            println!("{why} at step {}; --resume goes on from here", state.step);
             return Ok(state);
         }
     }
@@ -109,7 +129,12 @@ fn start(trainer: &mut Trainer, folder: &ModelFolder, options: &RunOptions) -> R
     }
     let (optimizer, state) = folder.load_run()?;
     if state.stage != options.stage {
-        bail!("{} holds a run of stage \"{}\", but this is \"{}\": name another folder.", folder.path().display(), state.stage, options.stage);
+        bail!(
+            "{} holds a run of stage \"{}\", but this is \"{}\": name another folder.",
+            folder.path().display(),
+            state.stage,
+            options.stage
+        );
     }
     trainer.optimizer.restore(&optimizer, state.step)?;
     Ok(state)
@@ -173,7 +198,10 @@ impl Curve {
             std::fs::create_dir_all(folder).with_context(context)?;
         }
         let former = std::fs::read_to_string(path).unwrap_or_default();
-        let kept = former.lines().skip(1).filter(|line| line.split(',').next().and_then(|text| text.parse::<u64>().ok()).is_some_and(|at| at <= step && step > 0));
+        let kept = former
+            .lines()
+            .skip(1)
+            .filter(|line| line.split(',').next().and_then(|text| text.parse::<u64>().ok()).is_some_and(|at| at <= step && step > 0));
         let mut text = format!("{}\n", Self::HEADER);
         for line in kept {
             text.push_str(line);

@@ -88,12 +88,14 @@ pub(crate) fn tokenizer(arguments: &TokenizerArguments) -> Result<()> {
 /// Trains from random weights, or goes on.
 pub(crate) fn pretrain(arguments: &PretrainArguments) -> Result<()> {
     let text = fs::read_to_string(&arguments.config).with_context(|| format!("cannot read {}", arguments.config.display()))?;
-    let config: PretrainConfig = toml::from_str(&text).with_context(|| format!("{} is not a training configuration", arguments.config.display()))?;
+    let config: PretrainConfig =
+        toml::from_str(&text).with_context(|| format!("{} is not a training configuration", arguments.config.display()))?;
     let folder = ModelFolder::new(&arguments.run.run);
     let (t5_config, hormone_config, tokenizer_json, variables) = if arguments.run.resume {
         (folder.config()?, folder.hormone_config()?, folder.tokenizer()?, folder.variables()?)
     } else {
-        let tokenizer_json = fs::read(&arguments.tokenizer).with_context(|| format!("cannot read {}: make it with `hormone tokenizer`", arguments.tokenizer.display()))?;
+        let tokenizer_json = fs::read(&arguments.tokenizer)
+            .with_context(|| format!("cannot read {}: make it with `hormone tokenizer`", arguments.tokenizer.display()))?;
         let t5_config = config.model.t5_config(TextTokenizer::from_json(&tokenizer_json, END_TOKEN)?.vocab_size())?;
         let variables = first_variables(&tokenizer_json, &t5_config, arguments.borrow.as_deref(), config.seed)?;
         let hormone_config = HormoneConfig { max_source_tokens: config.max_tokens, ..HormoneConfig::default() };
@@ -101,7 +103,11 @@ pub(crate) fn pretrain(arguments: &PretrainArguments) -> Result<()> {
     };
     let tokenizer = TextTokenizer::from_json(&tokenizer_json, END_TOKEN)?;
     let options = TrainerOptions {
-        objective: Objective { hormone_weight: config.hormone_weight, margin_weight: config.margin_weight, diversity_weight: config.diversity_weight },
+        objective: Objective {
+            hormone_weight: config.hormone_weight,
+            margin_weight: config.margin_weight,
+            diversity_weight: config.diversity_weight,
+        },
         weight_decay: config.weight_decay,
         clip_norm: config.clip_norm,
         threads: arguments.run.threads,
@@ -116,7 +122,8 @@ pub(crate) fn pretrain(arguments: &PretrainArguments) -> Result<()> {
     let encode = |example: &Example| EncodedExample::new(example, &tokenizer, "", config.max_tokens);
     let held_out = mixture.held_out().iter().map(encode).collect::<Result<Vec<_>>>()?;
     let held_out = HeldOut::new(&held_out, &trainer.config)?;
-    let schedule = Schedule::WarmupCosine { warmup_steps: config.warmup_steps, total_steps: config.total_steps, final_factor: config.final_factor };
+    let schedule =
+        Schedule::WarmupCosine { warmup_steps: config.warmup_steps, total_steps: config.total_steps, final_factor: config.final_factor };
     let options = RunOptions {
         stage: "pretrain",
         curve: curve_path(&arguments.run),
@@ -158,7 +165,14 @@ pub(crate) fn train(arguments: &TrainArguments) -> Result<()> {
         copy_projections(&mut variables, &config)?;
     }
     let frozen = (0..2).flat_map(|layer| ["encoder", "decoder"].map(|stack| format!("t5.{stack}.block.{layer}."))).collect();
-    let options = TrainerOptions { objective: Objective::PAPER, weight_decay: 0.02, clip_norm: 1.0, threads: arguments.run.threads, seed: arguments.seed, frozen };
+    let options = TrainerOptions {
+        objective: Objective::PAPER,
+        weight_decay: 0.02,
+        clip_norm: 1.0,
+        threads: arguments.run.threads,
+        seed: arguments.seed,
+        frozen,
+    };
     let mut trainer = Trainer::new(config, hormone_config, variables, &options)?;
     folder.save_setup(&trainer.config, &trainer.hormone_config, &tokenizer_json)?;
 
@@ -166,7 +180,8 @@ pub(crate) fn train(arguments: &TrainArguments) -> Result<()> {
     let max_tokens = trainer.hormone_config.max_source_tokens;
     let prefix = trainer.hormone_config.prompt_prefix.clone();
     let encode = |example: &Example| EncodedExample::new(example, &tokenizer, &prefix, max_tokens);
-    let of = |dialogues: &[dialogues::Dialogue]| dialogues.iter().map(|dialogue| encode(&Example::paper(dialogue))).collect::<Result<Vec<_>>>();
+    let of =
+        |dialogues: &[dialogues::Dialogue]| dialogues.iter().map(|dialogue| encode(&Example::paper(dialogue))).collect::<Result<Vec<_>>>();
     let training = of(&split.train)?;
     let held_out = HeldOut::new(&of(&split.validation)?, &trainer.config)?;
     let steps_per_epoch = training.len().div_ceil(BATCH) as u64;
@@ -228,17 +243,36 @@ pub(crate) fn eval(arguments: &EvalArguments) -> Result<()> {
     let encode = |example: &Example| EncodedExample::new(example, model.tokenizer(), &model.hormone_config().prompt_prefix, max_tokens);
     let held_out: Vec<EncodedExample> = split.validation.iter().map(|dialogue| encode(&Example::paper(dialogue))).collect::<Result<_>>()?;
     let test: Vec<EncodedExample> = Corpora::goemotions_test(&arguments.texts.data)?.iter().map(encode).collect::<Result<_>>()?;
-    let parts = Model { t5: model.t5().clone(), block: model.block().clone(), attention_temperature: model.hormone_config().attention_temperature };
+    let parts =
+        Model { t5: model.t5().clone(), block: model.block().clone(), attention_temperature: model.hormone_config().attention_temperature };
     let dialogues = HeldOut::new(&held_out, model.config())?.report(&parts)?;
     let goemotions = HeldOut::new(&test, model.config())?.report(&parts)?;
 
     println!("{} held-out dialogues (split by unique dialogue; the paper's own split leaked):", dialogues.level_rows);
     println!("{:<12} {:>6} {:>6} {:>14} {:>6}", "hormone", "MSE", "MAE", "within 0.15", "range");
     for (hormone, report) in Hormone::ALL.iter().zip(&dialogues.hormones) {
-        println!("{:<12} {:>6.3} {:>6.3} {:>12.1} % {:>6.2}", hormone.name(), report.mse, report.mae, 100.0 * report.accuracy, report.range);
+        println!(
+            "{:<12} {:>6.3} {:>6.3} {:>12.1} % {:>6.2}",
+            hormone.name(),
+            report.mse,
+            report.mae,
+            100.0 * report.accuracy,
+            report.range
+        );
     }
-    println!("nearest of {} tones: {:.1} %; reply loss per token {:.3}, conditional gain {:.3}", Tone::ALL.len(), 100.0 * dialogues.tone_accuracy, dialogues.sequence_loss, dialogues.conditional_gain);
-    println!("{} GoEmotions test rows of one tone: {:.1} %, macro-F1 {:.3}", goemotions.level_rows, 100.0 * goemotions.tone_accuracy, goemotions.tone_macro_f1);
+    println!(
+        "nearest of {} tones: {:.1} %; reply loss per token {:.3}, conditional gain {:.3}",
+        Tone::ALL.len(),
+        100.0 * dialogues.tone_accuracy,
+        dialogues.sequence_loss,
+        dialogues.conditional_gain
+    );
+    println!(
+        "{} GoEmotions test rows of one tone: {:.1} %, macro-F1 {:.3}",
+        goemotions.level_rows,
+        100.0 * goemotions.tone_accuracy,
+        goemotions.tone_macro_f1
+    );
     if let Some(path) = &arguments.json {
         let evaluation = Evaluation {
             dialogue_tone_accuracy: dialogues.tone_accuracy,

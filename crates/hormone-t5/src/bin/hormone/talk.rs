@@ -78,7 +78,8 @@ pub(crate) fn chat(arguments: &ChatArguments) -> Result<()> {
 fn reply(model: &HormoneT5, message: &str, config: &GenerationConfig, output: &mut impl Write) -> Result<()> {
     let encoded = model.encode(message)?;
     let analysis = encoded.analysis();
-    let levels: Vec<String> = hormone_t5::Hormone::ALL.iter().map(|hormone| format!("{} {:.2}", hormone.name(), analysis.levels.get(*hormone))).collect();
+    let levels: Vec<String> =
+        hormone_t5::Hormone::ALL.iter().map(|hormone| format!("{} {:.2}", hormone.name(), analysis.levels.get(*hormone))).collect();
     writeln!(output, "[{}; nearest tone: {}]", levels.join(", "), analysis.tone.name())?;
     let mut generation = model.generate(&encoded, config.clone())?;
     let mut shown = 0;
@@ -111,14 +112,24 @@ fn generation_config(arguments: &ReplyArguments) -> Result<GenerationConfig> {
         None => [None; 6],
         Some(levels) => match <[f32; 6]>::try_from(levels.as_slice()) {
             Ok(levels) => levels.map(Some),
-            Err(_) => bail!("--levels has {} numbers, but there are six hormones: dopamine,serotonin,cortisol,oxytocin,adrenaline,endorphins.", levels.len()),
+            Err(_) => bail!(
+                "--levels has {} numbers, but there are six hormones: dopamine,serotonin,cortisol,oxytocin,adrenaline,endorphins.",
+                levels.len()
+            ),
         },
     };
     let decoding = match arguments.greedy {
         true => Decoding::Greedy,
         false => Decoding::Sampling { temperature: 0.8, top_k: None, top_p: Some(0.92) },
     };
-    let config = GenerationConfig { decoding, alpha: arguments.alpha, levels, max_new_tokens: arguments.max_new_tokens, seed: arguments.seed, ..GenerationConfig::default() };
+    let config = GenerationConfig {
+        decoding,
+        alpha: arguments.alpha,
+        levels,
+        max_new_tokens: arguments.max_new_tokens,
+        seed: arguments.seed,
+        ..GenerationConfig::default()
+    };
     config.check()?;
     Ok(config)
 }

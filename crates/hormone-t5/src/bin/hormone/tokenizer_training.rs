@@ -18,7 +18,8 @@ use tokenizers::pre_tokenizers::sequence::Sequence as PreTokenizerSequence;
 use tokenizers::pre_tokenizers::split::{Split, SplitPattern};
 use tokenizers::processors::template::TemplateProcessing;
 use tokenizers::{
-    AddedToken, NormalizedString, Normalizer, OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer, SplitDelimiterBehavior, Tokenizer, Trainer,
+    AddedToken, NormalizedString, Normalizer, OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer, SplitDelimiterBehavior,
+    Tokenizer, Trainer,
 };
 
 use crate::corpora::Corpora;
@@ -53,7 +54,8 @@ const SMALL_LETTERS_EVERY: usize = 10;
 const DIALOGUE_WEIGHT: usize = 12;
 
 /// Emoji that are pieces whatever the texts hold.
-const EMOJI: &str = "😀😂🤣😭😢😊🎉❤️😡🙄👍🥳😍🙏😔🔥✨😅😉😎🤔😘😁😃😄😆🥰😒😞😩😱😤💔💕💖💪👏🙌🤗🤷🤦😳🥺😴🤩😇🙂🙃😬👋💯🎂🌟⭐☀️🐶🐱👀😐😑😠😕🤞☺️";
+const EMOJI: &str =
+    "😀😂🤣😭😢😊🎉❤️😡🙄👍🥳😍🙏😔🔥✨😅😉😎🤔😘😁😃😄😆🥰😒😞😩😱😤💔💕💖💪👏🙌🤗🤷🤦😳🥺😴🤩😇🙂🙃😬👋💯🎂🌟⭐☀️🐶🐱👀😐😑😠😕🤞☺️";
 
 /// The name of sentinel `index`.
 pub(crate) fn sentinel(index: usize) -> String {
@@ -70,7 +72,10 @@ pub(crate) fn train(corpora: &Corpora, dialogues: &[Dialogue], vocab_size: usize
 /// The same from any texts.
 pub(crate) fn train_on<'a>(texts: impl Iterator<Item = &'a str>, vocab_size: usize) -> Result<Vec<u8>> {
     let reserved = 3 + SENTINELS + 256;
-    ensure!(vocab_size > reserved + 200, "a vocabulary of {vocab_size} tokens has no room: {reserved} are special tokens and bytes, and at least 200 pieces were expected");
+    ensure!(
+        vocab_size > reserved + 200,
+        "a vocabulary of {vocab_size} tokens has no room: {reserved} are special tokens and bytes, and at least 200 pieces were expected"
+    );
     let lines = with_other_cases(&without_rare_characters(texts.collect()));
     let pieces = pieces(&lines, vocab_size - reserved)?;
     let mut vocabulary: Vec<(String, f64)> = reserved_tokens().map(|token| (token, RESERVED_SCORE)).collect();
@@ -195,7 +200,11 @@ fn assemble(vocabulary: Vec<(String, f64)>) -> Result<Tokenizer> {
     tokenizer.with_normalizer(Some(normalizer()?));
     tokenizer.with_pre_tokenizer(Some(pre_tokenizer()?));
     tokenizer.with_decoder(Some(DecoderSequence::new(vec![ByteFallback::new().into(), metaspace().into(), Fuse::new().into()])));
-    let ends = TemplateProcessing::builder().try_single(format!("$A {EOS}")).map_err(|error| anyhow!(error))?.special_tokens(vec![(EOS, 1)]).build()?;
+    let ends = TemplateProcessing::builder()
+        .try_single(format!("$A {EOS}"))
+        .map_err(|error| anyhow!(error))?
+        .special_tokens(vec![(EOS, 1)])
+        .build()?;
     tokenizer.with_post_processor(Some(ends));
     // A sentinel takes the space before it along, which would else become a piece of its own.
     let sentinels = (0..SENTINELS).map(|index| AddedToken::from(sentinel(index), true).lstrip(true));
@@ -234,7 +243,13 @@ mod tests {
     use super::*;
 
     fn tiny() -> Tokenizer {
-        let lines = ["I'm so happy today!!! 😂😂", "don't be sad, my dog is well", "WHY WOULD YOU SAY THAT?!", "It costs 2024 euros, café ❤️", "the dog said that the day was sad"];
+        let lines = [
+            "I'm so happy today!!! 😂😂",
+            "don't be sad, my dog is well",
+            "WHY WOULD YOU SAY THAT?!",
+            "It costs 2024 euros, café ❤️",
+            "the dog said that the day was sad",
+        ];
         let json = train_on(std::iter::repeat_n(lines, 30).flatten(), 600).expect("a tokenizer");
         Tokenizer::from_bytes(json).expect("readable JSON")
     }
@@ -242,7 +257,9 @@ mod tests {
     #[test]
     fn special_tokens_sentinels_and_bytes_come_first() {
         let tokenizer = tiny();
-        for (token, id) in [("<pad>", 0), ("</s>", 1), ("<unk>", 2), ("<extra_id_0>", 3), ("<extra_id_31>", 34), ("<0x00>", 35), ("<0xFF>", 290)] {
+        for (token, id) in
+            [("<pad>", 0), ("</s>", 1), ("<unk>", 2), ("<extra_id_0>", 3), ("<extra_id_31>", 34), ("<0x00>", 35), ("<0xFF>", 290)]
+        {
             assert_eq!(tokenizer.token_to_id(token), Some(id), "{token}");
         }
     }
@@ -251,7 +268,15 @@ mod tests {
     fn every_text_comes_back_and_none_gives_unknown() {
         let tokenizer = tiny();
         let texts = [
-            "I'm so HAPPY!!! 😂😂", "{}~^\\ <0x41> | `x`", "tab\there", "a  b   c", "Zażółć gęślą jaźń 你好 🏳️‍🌈 👩🏽‍🚀", "1234567890", "❤️", "<extra_id_99> & </p>", "\"What?!\" she said; (no).",
+            "I'm so HAPPY!!! 😂😂",
+            "{}~^\\ <0x41> | `x`",
+            "tab\there",
+            "a  b   c",
+            "Zażółć gęślą jaźń 你好 🏳️‍🌈 👩🏽‍🚀",
+            "1234567890",
+            "❤️",
+            "<extra_id_99> & </p>",
+            "\"What?!\" she said; (no).",
         ];
         for text in texts {
             let encoding = tokenizer.encode(text, true).expect("encodable");

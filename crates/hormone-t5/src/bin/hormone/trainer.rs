@@ -57,7 +57,8 @@ pub(crate) struct Objective {
 
 impl Objective {
     /// The paper's weights.
-    pub(crate) const PAPER: Self = Self { hormone_weight: loss::HORMONE_WEIGHT, margin_weight: loss::MARGIN_WEIGHT, diversity_weight: loss::DIVERSITY_WEIGHT };
+    pub(crate) const PAPER: Self =
+        Self { hormone_weight: loss::HORMONE_WEIGHT, margin_weight: loss::MARGIN_WEIGHT, diversity_weight: loss::DIVERSITY_WEIGHT };
 }
 
 impl Model {
@@ -162,13 +163,21 @@ pub(crate) struct TrainerOptions {
 
 impl Trainer {
     /// Trains `variables`; those that the configuration asks for and that are missing start at random.
-    pub(crate) fn new(config: T5Config, hormone_config: HormoneConfig, variables: BTreeMap<String, Var>, options: &TrainerOptions) -> Result<Self> {
+    pub(crate) fn new(
+        config: T5Config,
+        hormone_config: HormoneConfig,
+        variables: BTreeMap<String, Var>,
+        options: &TrainerOptions,
+    ) -> Result<Self> {
         let weights = Weights::trainable(variables, options.seed);
         Model::load(&weights, &config, &hormone_config)?;
         let variables = weights.variables();
-        let tensors: HashMap<String, Tensor> = variables.iter().map(|(name, variable)| (name.clone(), variable.as_tensor().clone())).collect();
+        let tensors: HashMap<String, Tensor> =
+            variables.iter().map(|(name, variable)| (name.clone(), variable.as_tensor().clone())).collect();
         let model = Model::load(&Weights::from_tensors(tensors)?, &config, &hormone_config)?;
-        let with_dropout = |thread: usize| model.clone().with_dropout(config.dropout_rate, hormone_config.dropout_rate, options.seed ^ ((thread as u64 + 1) << 32));
+        let with_dropout = |thread: usize| {
+            model.clone().with_dropout(config.dropout_rate, hormone_config.dropout_rate, options.seed ^ ((thread as u64 + 1) << 32))
+        };
         let frozen = |name: &str| options.frozen.iter().any(|beginning| name.starts_with(beginning.as_str()));
         Ok(Self {
             models: (0..options.threads.max(1)).map(with_dropout).collect(),
@@ -206,7 +215,11 @@ impl Trainer {
         }
         let share = 1.0 / parts.len() as f64;
         let results: Vec<Result<(LossReport, Gradients)>> = std::thread::scope(|scope| {
-            let threads: Vec<_> = parts.iter().zip(&self.models).map(|(part, model)| scope.spawn(move || self.part_gradients(model, part, counts, share))).collect();
+            let threads: Vec<_> = parts
+                .iter()
+                .zip(&self.models)
+                .map(|(part, model)| scope.spawn(move || self.part_gradients(model, part, counts, share)))
+                .collect();
             threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(anyhow!("a training thread panicked")))).collect()
         });
         let mut total = LossReport::default();
@@ -324,14 +337,20 @@ mod tests {
             ];
             for (name, value) in pairs {
                 let expected = losses[name].as_f64().unwrap_or(f64::NAN);
-                assert!((f64::from(value) - expected).abs() < 1e-3 * expected.abs().max(1.0), "{name} with {threads} threads: {value}, expected {expected}");
+                assert!(
+                    (f64::from(value) - expected).abs() < 1e-3 * expected.abs().max(1.0),
+                    "{name} with {threads} threads: {value}, expected {expected}"
+                );
             }
             assert_eq!(gradients.len(), expected.len());
             for (name, gradient) in &gradients {
                 let expected: Vec<f32> = expected[name].to_dtype(candle_core::DType::F32)?.flatten_all()?.to_vec1()?;
                 let largest = expected.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
                 let difference = gradient.iter().zip(&expected).fold(0.0f32, |worst, (a, b)| worst.max((a - b).abs()));
-                assert!(difference < 2e-3 * largest.max(0.01), "{name} with {threads} threads: differs by {difference}, largest value {largest}");
+                assert!(
+                    difference < 2e-3 * largest.max(0.01),
+                    "{name} with {threads} threads: differs by {difference}, largest value {largest}"
+                );
             }
         }
         Ok(())
@@ -355,7 +374,13 @@ mod tests {
         let config = T5Config::from_json(br#"{"vocab_size":20,"d_model":32,"d_kv":8,"d_ff":32,"num_layers":1,"num_heads":2}"#)?;
         let run = || -> Result<LossReport> {
             let mut trainer = Trainer::new(config.clone(), HormoneConfig::default(), BTreeMap::new(), &options(2))?;
-            let example = |id: u32, tone: Tone| EncodedExample { source: vec![id, 1], target: vec![id + 3, 1], target_levels: Some(tone.levels()), reply_levels: None, alpha: None };
+            let example = |id: u32, tone: Tone| EncodedExample {
+                source: vec![id, 1],
+                target: vec![id + 3, 1],
+                target_levels: Some(tone.levels()),
+                reply_levels: None,
+                alpha: None,
+            };
             let examples = [example(4, Tone::Sad), example(9, Tone::Excited)];
             trainer.step(&examples, 1e-3)?;
             trainer.step(&examples, 1e-3)

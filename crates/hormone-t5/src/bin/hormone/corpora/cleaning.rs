@@ -32,25 +32,34 @@ pub(crate) fn word_count(text: &str) -> usize {
     text.split_whitespace().count()
 }
 
-/// Whether two texts share a word of at least four letters that is not everywhere.
+/// Whether two texts share a word of at least three letters that is not everywhere.
 pub(crate) fn share_a_word(one: &str, other: &str) -> bool {
     let words = |text: &str| -> HashSet<String> {
         let lower = text.to_lowercase();
-        lower.split(|character: char| !character.is_alphanumeric()).map(stem).filter(|word| word.chars().count() >= 4 && !EVERYWHERE.contains(&word.as_str())).collect()
+        lower
+            .split(|character: char| !character.is_alphanumeric())
+            .map(stem)
+            .filter(|word| word.chars().count() >= 3 && !EVERYWHERE.contains(&word.as_str()))
+            .collect()
     };
     !words(one).is_disjoint(&words(other))
 }
 
 /// A word without a plural's or a verb's "s".
 fn stem(word: &str) -> String {
-    word.strip_suffix('s').filter(|stem| stem.len() > 3).unwrap_or(word).to_string()
+    word.strip_suffix('s').filter(|stem| stem.len() > 2).unwrap_or(word).to_string()
 }
 
-/// Long words that say little.
+/// Words that say little, as [`stem`] leaves them.
+#[rustfmt::skip]
 const EVERYWHERE: &[&str] = &[
-    "that", "have", "what", "your", "with", "like", "really", "about", "just", "know", "think", "they", "this", "would", "there", "good", "great", "love", "well", "been", "yeah", "because", "some", "them",
-    "very", "when", "from", "more", "much", "will", "don't", "sure", "time", "lot", "sound", "also", "were", "could", "people", "thing", "make", "want", "it's", "that's", "then", "than", "their", "being",
-    "always", "never", "only", "even", "haven", "didn", "doesn", "cool", "nice",
+    "the", "and", "you", "are", "was", "for", "not", "but", "too", "all", "can", "has", "had", "did", "her", "him", "his", "she", "its",
+    "out", "how", "who", "why", "any", "get", "got", "one", "our", "don", "use", "see", "say", "way", "yes", "now", "new", "day", "thi",
+    "doe", "alway", "let", "hey", "okay", "isn", "wasn", "won", "aren", "wouldn", "couldn", "able", "here", "need", "going", "into",
+    "over", "which", "that", "have", "what", "your", "with", "like", "really", "about", "just", "know", "think", "they", "this", "would",
+    "there", "good", "great", "love", "well", "been", "yeah", "because", "some", "them", "very", "when", "from", "more", "much", "will",
+    "don't", "sure", "time", "lot", "sound", "also", "were", "could", "people", "thing", "make", "want", "it's", "that's", "then",
+    "than", "their", "being", "always", "never", "only", "even", "haven", "didn", "doesn", "cool", "nice",
 ];
 
 /// Letters of western European languages, what a plain keyboard types but for the marks of code, and emoji.
@@ -68,15 +77,18 @@ pub(crate) fn is_emoji(character: char) -> bool {
 }
 
 /// Beginnings of words that no reply may hold.
+#[rustfmt::skip]
 const COARSE: &[&str] = &[
-    "fuck", "motherf", "shit", "bullshit", "bitch", "cunt", "dick", "cock", "pussy", "nigg", "fag", "retard", "whore", "slut", "ass", "asses", "asshole", "asshat",
-    "dumbass", "jackass", "badass", "bastard", "piss", "tits", "titties", "boob", "penis", "vagina", "dildo", "porn", "sex", "rape", "raping", "rapist", "nazi", "hitler", "jerk off",
-    "cum", "wank", "twat", "tranny", "crap", "damn", "goddamn", "nude", "naked", "horny", "orgasm", "erotic", "hentai", "pedo", "paedo", "molest", "incest", "genocide",
-    "wtf", "stfu", "lmfao", "omfg", "milf", "hooker", "prostitut", "cocaine", "heroin", "meth",
+    "fuck", "motherf", "shit", "bullshit", "bitch", "cunt", "dick", "cock", "pussy", "nigg", "fag", "retard", "whore", "slut", "ass",
+    "asses", "asshole", "asshat", "dumbass", "jackass", "badass", "bastard", "piss", "tits", "titties", "boob", "penis", "vagina",
+    "dildo", "porn", "sex", "rape", "raping", "rapist", "nazi", "hitler", "jerk off", "cum", "wank", "twat", "tranny", "crap", "damn",
+    "goddamn", "nude", "naked", "horny", "orgasm", "erotic", "hentai", "pedo", "paedo", "molest", "incest", "genocide", "wtf", "stfu",
+    "lmfao", "omfg", "milf", "hooker", "prostitut", "cocaine", "heroin", "meth",
 ];
 
 /// Whole words among [`COARSE`]: as beginnings they would catch decent words such as "assume" or "method".
-const WHOLE_WORDS: &[&str] = &["ass", "asses", "cock", "sex", "cum", "meth", "heroin", "crap", "dick", "tits", "fag", "piss", "rape", "nude"];
+const WHOLE_WORDS: &[&str] =
+    &["ass", "asses", "cock", "sex", "cum", "meth", "heroin", "crap", "dick", "tits", "fag", "piss", "rape", "nude"];
 
 /// Whether a text holds a word that must not be taught as a reply: swearing, slurs, sex.
 pub(crate) fn is_coarse(text: &str) -> bool {
@@ -111,8 +123,7 @@ mod tests {
 
     #[test]
     fn related_turns_share_a_word_that_says_something() {
-        assert!(share_a_word("I have two dogs.", "What is your dog called?") == share_a_word("dogs", "dogs say"));
-        assert!(share_a_word("I play guitars", "What guitar do you have?"));
+        assert!(share_a_word("I have two dogs.", "What is your dog called?"));
         assert!(!share_a_word("I think that is great", "That is really great, I think"));
     }
 

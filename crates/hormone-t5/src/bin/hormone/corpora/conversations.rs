@@ -26,7 +26,8 @@ pub(super) fn synthetic_persona_chat(folder: &Path) -> Result<PersonaChat> {
     let mut chat = PersonaChat { turns: Vec::new(), facts: Vec::new() };
     for name in ["valid.csv", "test.csv"] {
         let path = folder.join(name);
-        let expected = || format!("{}: expected CSV with the columns user 1 personas, user 2 personas, Best Generated Conversation", path.display());
+        let expected =
+            || format!("{}: expected CSV with the columns user 1 personas, user 2 personas, Best Generated Conversation", path.display());
         let mut reader = csv::Reader::from_path(&path).with_context(expected)?;
         for row in reader.records() {
             let row = row.with_context(expected)?;
@@ -68,7 +69,8 @@ pub(super) fn topical_chat(folder: &Path) -> Result<Vec<TurnPair>> {
         let path = folder.join(name);
         let expected = "JSON of conversations, each with a content of messages with message, agent and sentiment";
         let text = read_text(&path, expected)?;
-        let conversations: HashMap<String, Conversation> = serde_json::from_str(&text).with_context(|| format!("{}: expected {expected}", path.display()))?;
+        let conversations: HashMap<String, Conversation> =
+            serde_json::from_str(&text).with_context(|| format!("{}: expected {expected}", path.display()))?;
         let mut ids: Vec<&String> = conversations.keys().collect();
         ids.sort();
         for id in ids {
@@ -98,7 +100,9 @@ fn pairs(turns: &[Turn], longest: Option<usize>) -> Vec<TurnPair> {
     let pair = |window: &[Turn]| {
         let message = clean(&window[0].text, longest.unwrap_or(LONGEST_MESSAGE))?;
         let reply = clean(&window[1].text, longest.unwrap_or(LONGEST_REPLY))?;
-        let good = window[0].speaker != window[1].speaker && !is_coarse(&reply);
+        // "User 1" is a place that was never filled.
+        let unfilled = [&message, &reply].iter().any(|text| text.contains("User "));
+        let good = window[0].speaker != window[1].speaker && !is_coarse(&reply) && !unfilled;
         good.then(|| TurnPair { message, reply, tone: window[1].tone })
     };
     turns.windows(2).filter_map(pair).collect()
@@ -106,7 +110,10 @@ fn pairs(turns: &[Turn], longest: Option<usize>) -> Vec<TurnPair> {
 
 /// The first letter in upper case, and every lone "i".
 fn capitalised(text: &str) -> String {
-    let words: Vec<String> = text.split(' ').map(|word| if word == "i" || word.starts_with("i'") { word.replacen('i', "I", 1) } else { word.to_string() }).collect();
+    let words: Vec<String> = text
+        .split(' ')
+        .map(|word| if word == "i" || word.starts_with("i'") { word.replacen('i', "I", 1) } else { word.to_string() })
+        .collect();
     let text = words.join(" ");
     let mut characters = text.chars();
     characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())

@@ -12,10 +12,12 @@ use hormone_t5::Tone;
 use super::{GoEmotions, LabelledText, read_text, tidy};
 
 /// Put for `[NAME]`: first names of many places.
+#[rustfmt::skip]
 const NAMES: [&str; 48] = [
-    "Anna", "Ben", "Carlos", "Dina", "Emma", "Farid", "Grace", "Hassan", "Ines", "Jack", "Kofi", "Lena", "Mia", "Noah", "Olga", "Pedro", "Quinn", "Rosa", "Sam", "Tara", "Uma", "Victor", "Wei",
-    "Yusuf", "Zoe", "Aisha", "Bram", "Chloe", "David", "Elif", "Fatima", "George", "Hiro", "Ivan", "Julia", "Kate", "Liam", "Maria", "Nadia", "Omar", "Priya", "Ravi", "Sofia", "Tom", "Lucy", "Max",
-    "Sara", "Paul",
+    "Anna", "Ben", "Carlos", "Dina", "Emma", "Farid", "Grace", "Hassan", "Ines", "Jack", "Kofi", "Lena", "Mia", "Noah", "Olga", "Pedro",
+    "Quinn", "Rosa", "Sam", "Tara", "Uma", "Victor", "Wei", "Yusuf", "Zoe", "Aisha", "Bram", "Chloe", "David", "Elif", "Fatima",
+    "George", "Hiro", "Ivan", "Julia", "Kate", "Liam", "Maria", "Nadia", "Omar", "Priya", "Ravi", "Sofia", "Tom", "Lucy", "Max", "Sara",
+    "Paul",
 ];
 
 /// Put for `[RELIGION]`, evenly, so that none of them comes to mean a feeling.
@@ -71,7 +73,8 @@ fn part(path: &Path, names: &[&str], left_out: &HashSet<String>) -> Result<Vec<L
 
 /// `[NAME]` and `[RELIGION]` replaced; which names come is a function of the text.
 fn without_masks(text: &str) -> String {
-    let mut turn = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)) as usize;
+    let mut turn =
+        text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)) as usize;
     let mut plain = text.to_string();
     for (mask, words) in [("[NAME]", NAMES.as_slice()), ("[RELIGION]", RELIGIONS.as_slice())] {
         while plain.contains(mask) {

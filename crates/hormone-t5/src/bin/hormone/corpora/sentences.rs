@@ -20,13 +20,16 @@ pub(super) fn tinystories(folder: &Path) -> Result<Stories> {
     let (train, held_out) = stories.split_at(stories.len() - stories.len() / 10);
     let train = unique(train.iter().flat_map(|story| split_sentences(story)));
     let known: HashSet<&String> = train.iter().collect();
-    let held_out = unique(held_out.iter().flat_map(|story| split_sentences(story))).into_iter().filter(|sentence| !known.contains(sentence)).collect();
+    let held_out =
+        unique(held_out.iter().flat_map(|story| split_sentences(story))).into_iter().filter(|sentence| !known.contains(sentence)).collect();
     Ok(Stories { train, held_out })
 }
 
 /// Files of Common Voice with foreign phrases, code or single words.
+#[rustfmt::skip]
 const COMMON_VOICE_LISTS: [&str; 13] = [
-    "DNGros", "RLarissa", "activate", "ajaydee", "bavencope", "elleo", "est31", "harvsents", "kieran_drew", "mlennox", "sentence-collector", "thehowl", "tww.id.au.proverbs",
+    "DNGros", "RLarissa", "activate", "ajaydee", "bavencope", "elleo", "est31", "harvsents", "kieran_drew", "mlennox",
+    "sentence-collector", "thehowl", "tww.id.au.proverbs",
 ];
 
 /// Common Voice's English sentences (Mozilla, CC0): `*.txt`, one sentence a line.
@@ -62,7 +65,10 @@ pub(super) fn storybooks(folder: &Path) -> Result<Vec<String>> {
 /// Clean and decent sentences, each once, in the order they came.
 fn unique(sentences: impl Iterator<Item = String>) -> Vec<String> {
     let mut seen = HashSet::new();
-    sentences.filter_map(|sentence| clean(&sentence, LONGEST)).filter(|sentence| !is_coarse(sentence) && seen.insert(sentence.clone())).collect()
+    sentences
+        .filter_map(|sentence| clean(&sentence, LONGEST))
+        .filter(|sentence| !is_coarse(sentence) && seen.insert(sentence.clone()))
+        .collect()
 }
 
 /// Paragraphs cut behind `.`, `!` or `?` (and a closing quote) where a space and a capital, a quote or a digit follow.

@@ -45,7 +45,8 @@ pub(super) fn qna_chitchat(folder: &Path) -> Result<Vec<TurnPair>> {
     }
     let path = folder.join("groups.json");
     let expected = "a JSON list of groups with friendly, professional, enthusiastic and questions";
-    let groups: Vec<Group> = serde_json::from_str(&read_text(&path, expected)?).with_context(|| format!("{}: expected {expected}", path.display()))?;
+    let groups: Vec<Group> =
+        serde_json::from_str(&read_text(&path, expected)?).with_context(|| format!("{}: expected {expected}", path.display()))?;
     let voices = |group: &Group| {
         let voices = [(Tone::Friendly, &group.friendly), (Tone::Neutral, &group.professional), (Tone::Excited, &group.enthusiastic)];
         voices.into_iter().flat_map(|(tone, answer)| capped(&group.questions, answer, Some(tone))).collect::<Vec<_>>()
@@ -56,7 +57,8 @@ pub(super) fn qna_chitchat(folder: &Path) -> Result<Vec<TurnPair>> {
 /// At most [`QUESTIONS_OF_ONE_ANSWER`] clean questions, spread over all, each with the answer.
 fn capped(questions: &[String], answer: &str, tone: Option<Tone>) -> Vec<TurnPair> {
     let Some(reply) = clean(answer, 24).filter(|answer| !is_coarse(answer)) else { return Vec::new() };
-    let messages: Vec<String> = questions.iter().filter_map(|question| clean(question, 24)).filter(|question| !is_coarse(question)).collect();
+    let messages: Vec<String> =
+        questions.iter().filter_map(|question| clean(question, 24)).filter(|question| !is_coarse(question)).collect();
     let step = messages.len().div_ceil(QUESTIONS_OF_ONE_ANSWER).max(1);
     messages.into_iter().step_by(step).map(|message| TurnPair { message, reply: reply.clone(), tone }).collect()
 }

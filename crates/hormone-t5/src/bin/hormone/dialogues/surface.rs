@@ -4,13 +4,15 @@ use rand::Rng;
 use rand::seq::IndexedRandom;
 
 /// First names that may stand for each other; a name keeps its list, so that "she" stays right.
+#[rustfmt::skip]
 const WOMEN: [&str; 30] = [
-    "Amina", "Anna", "Aisha", "Chloe", "Elena", "Emma", "Fatima", "Grace", "Hana", "Ines", "Julia", "Kate", "Lena", "Leila", "Lucy", "Maria", "Maya", "Mei", "Mia", "Nadia", "Nina", "Noor", "Olga",
-    "Priya", "Rosa", "Sara", "Sofia", "Tara", "Yuki", "Zoe",
+    "Amina", "Anna", "Aisha", "Chloe", "Elena", "Emma", "Fatima", "Grace", "Hana", "Ines", "Julia", "Kate", "Lena", "Leila", "Lucy",
+    "Maria", "Maya", "Mei", "Mia", "Nadia", "Nina", "Noor", "Olga", "Priya", "Rosa", "Sara", "Sofia", "Tara", "Yuki", "Zoe",
 ];
+#[rustfmt::skip]
 const MEN: [&str; 30] = [
-    "Ahmed", "Ali", "Ben", "Carlos", "Daniel", "David", "Diego", "Emre", "Farid", "Hassan", "Ivan", "Jamal", "Jonas", "Kenji", "Kofi", "Leo", "Liam", "Luca", "Marco", "Mateo", "Max", "Noah", "Omar",
-    "Paul", "Pedro", "Ravi", "Sam", "Tariq", "Tom", "Yusuf",
+    "Ahmed", "Ali", "Ben", "Carlos", "Daniel", "David", "Diego", "Emre", "Farid", "Hassan", "Ivan", "Jamal", "Jonas", "Kenji", "Kofi",
+    "Leo", "Liam", "Luca", "Marco", "Mateo", "Max", "Noah", "Omar", "Paul", "Pedro", "Ravi", "Sam", "Tariq", "Tom", "Yusuf",
 ];
 
 /// How often each change is made.
@@ -60,7 +62,9 @@ pub(crate) fn vary(text: &str, shares: SurfaceShares, rng: &mut impl Rng) -> Str
 /// One slip of the fingers in one of the longer words: two letters swapped, one left out, one doubled.
 fn with_typo(text: &str, rng: &mut impl Rng) -> String {
     let mut words: Vec<String> = text.split(' ').map(str::to_string).collect();
-    let long: Vec<usize> = (0..words.len()).filter(|index| words[*index].len() >= 4 && words[*index].chars().all(|character| character.is_ascii_alphabetic())).collect();
+    let long: Vec<usize> = (0..words.len())
+        .filter(|index| words[*index].len() >= 4 && words[*index].chars().all(|character| character.is_ascii_alphabetic()))
+        .collect();
     let Some(place) = long.choose(rng) else { return text.to_string() };
     let mut letters: Vec<char> = words[*place].chars().collect();
     let at = rng.random_range(1..letters.len() - 1);

@@ -42,10 +42,7 @@ fn lost_places(words: usize, rng: &mut impl Rng) -> Vec<bool> {
     let count = ((words as f64 * LOST_SHARE).round() as usize).clamp(1, words.max(2) - 1);
     let spans = ((count as f64 / MEAN_SPAN).round() as usize).clamp(1, SENTINELS - 1);
     // The kept words part the spans: as many cuts among the lost and among the kept words as there are spans.
-    let mut lengths = vec![count / spans; spans];
-    for extra in 0..count % spans {
-        lengths[extra] += 1;
-    }
+    let lengths: Vec<usize> = (0..spans).map(|index| count / spans + usize::from(index < count % spans)).collect();
     let mut free = words.saturating_sub(count + spans - 1);
     let mut place = 0;
     for (index, length) in lengths.iter().enumerate() {

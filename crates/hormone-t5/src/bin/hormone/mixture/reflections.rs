@@ -61,9 +61,15 @@ impl Reflections {
         let mut seen = HashSet::new();
         let plain = corpora.possible_first_person().map(|text| Reflected::new(text, None));
         let labelled = corpora.goemotions.train.iter().map(|row| Reflected::new(&row.text, row.tone));
-        let all: Vec<Reflected> = labelled.chain(plain).filter(|reflected| reflected.reflection.is_some() && seen.insert(reflected.text.to_lowercase())).collect();
+        let all: Vec<Reflected> = labelled
+            .chain(plain)
+            .filter(|reflected| reflected.reflection.is_some() && seen.insert(reflected.text.to_lowercase()))
+            .collect();
         let (unseen, all): (Vec<Reflected>, Vec<Reflected>) = all.into_iter().partition(|reflected| is_held_out(&reflected.text));
-        let by_subject: Vec<Vec<Reflected>> = SUBJECTS.iter().map(|(subject, _)| all.iter().filter(|reflected| reflected.subject() == Some(*subject)).cloned().collect()).collect();
+        let by_subject: Vec<Vec<Reflected>> = SUBJECTS
+            .iter()
+            .map(|(subject, _)| all.iter().filter(|reflected| reflected.subject() == Some(*subject)).cloned().collect())
+            .collect();
         let weights = SUBJECTS.iter().zip(&by_subject).map(|((_, weight), list)| if list.is_empty() { 0.0 } else { *weight });
         // Without a single sentence nothing is ever drawn: the mixture asks for labelled texts of every tone.
         let subjects = WeightedIndex::new(weights).unwrap_or_else(|_| WeightedIndex::new([1.0, 1.0, 1.0]).expect("three positive weights"));

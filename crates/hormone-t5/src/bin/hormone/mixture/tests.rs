@@ -13,7 +13,11 @@ fn dialogues() -> Split {
     for tone in Tone::ALL {
         for number in 0..20 {
             let (name, text) = (tone.name(), |kind: &str| format!("{kind} reply {number}"));
-            let others: Vec<String> = Tone::ALL.into_iter().filter(|other| *other != tone && number % 2 == 0).map(|other| format!("\"{0}\":\"{0} reply\"", other.name())).collect();
+            let others: Vec<String> = Tone::ALL
+                .into_iter()
+                .filter(|other| *other != tone && number % 2 == 0)
+                .map(|other| format!("\"{0}\":\"{0} reply\"", other.name()))
+                .collect();
             writeln!(
                 lines,
                 r#"{{"id":"{name}-{number}","tone":"{name}","topic":"daily","input":"{name} message {number}","flat":"{}","mild":"{}","strong":"{}","other":{{{}}}}}"#,
@@ -41,7 +45,13 @@ fn corpora() -> Corpora {
         }
     }
     let pair = |tone| TurnPair { message: "Do you like tea?".into(), reply: "I like green tea.".into(), tone };
-    for list in [&mut corpora.persona_chat, &mut corpora.topical_chat, &mut corpora.personality_chat, &mut corpora.qna_chitchat, &mut corpora.chatterbot] {
+    for list in [
+        &mut corpora.persona_chat,
+        &mut corpora.topical_chat,
+        &mut corpora.personality_chat,
+        &mut corpora.qna_chitchat,
+        &mut corpora.chatterbot,
+    ] {
         list.extend([pair(None), pair(Some(Tone::Friendly))]);
     }
     corpora.tatoeba = (0..400).map(|number| format!("I have {number} cows in my garden today.")).collect();
@@ -96,12 +106,18 @@ fn tone_of_reflections_is_independent_of_the_message_and_told_by_the_levels() {
     let mixture = mixture();
     let frames = Frames::load().expect("frames");
     let mut seen: HashMap<(Option<Tone>, Tone), usize> = HashMap::new();
-    for example in mixture.batch(2, 6000).iter().filter(|example| matches!(example.kind, Kind::Reflection | Kind::Levels) && example.alpha > Some(0.0)) {
+    for example in
+        mixture.batch(2, 6000).iter().filter(|example| matches!(example.kind, Kind::Reflection | Kind::Levels) && example.alpha > Some(0.0))
+    {
         let Some(levels) = example.reply_levels else { continue };
         let tone = Tone::nearest(levels);
         assert!(levels.distance(tone.levels()) <= 0.04 * 6f32.sqrt());
         *seen.entry((example.target_levels.map(Tone::nearest), tone)).or_default() += 1;
-        let strength = if MILD_ALPHA.contains(&example.alpha.unwrap_or_default()) { crate::reflection::Strength::Mild } else { crate::reflection::Strength::Strong };
+        let strength = if MILD_ALPHA.contains(&example.alpha.unwrap_or_default()) {
+            crate::reflection::Strength::Mild
+        } else {
+            crate::reflection::Strength::Strong
+        };
         let reply = example.target.as_deref().expect("a reply");
         let fits = |frame: &String| frame.split(['{', '}']).step_by(2).all(|part| reply.contains(part));
         assert!(frames.of(crate::reflection::Subject::Writer, tone, strength).iter().any(fits), "{tone:?}: {reply}");
@@ -114,7 +130,13 @@ fn delicate_messages_get_gentle_replies_only() {
     let mut corpora = corpora();
     corpora.tatoeba = (0..400).map(|number| format!("My dog died {number} days ago.")).collect();
     let mixture = Mixture::new(corpora, dialogues(), MixtureConfig::default(), 7).expect("a mixture");
-    let tones: HashSet<Tone> = mixture.batch(0, 3000).iter().filter(|example| example.source.to_lowercase().contains("dog")).filter_map(|example| example.reply_levels).map(Tone::nearest).collect();
+    let tones: HashSet<Tone> = mixture
+        .batch(0, 3000)
+        .iter()
+        .filter(|example| example.source.to_lowercase().contains("dog"))
+        .filter_map(|example| example.reply_levels)
+        .map(Tone::nearest)
+        .collect();
     assert_eq!(tones, HashSet::from([Tone::Friendly, Tone::Neutral, Tone::Sad]));
 }
 
@@ -124,7 +146,10 @@ fn held_out_texts_are_never_drawn() {
     let held_out: HashSet<String> = mixture.held_out().iter().map(|example| example.source.to_lowercase()).collect();
     assert!(mixture.held_out().iter().any(|example| example.kind == Kind::Reflection));
     assert!(mixture.held_out().iter().any(|example| example.kind == Kind::Dialogue));
-    let leak = mixture.batch(3, 4000).into_iter().find(|example| example.kind != Kind::Denoise && held_out.contains(&example.source.to_lowercase()));
+    let leak = mixture
+        .batch(3, 4000)
+        .into_iter()
+        .find(|example| example.kind != Kind::Denoise && held_out.contains(&example.source.to_lowercase()));
     assert_eq!(leak, None);
 }
 
@@ -138,7 +163,8 @@ fn share_out_of_range_is_refused() {
 #[test]
 fn no_drawn_reply_is_coarse() {
     let Some(folder) = shared_data() else { return };
-    let mixture = Mixture::new(Corpora::load(&folder).expect("readable corpora"), dialogues(), MixtureConfig::default(), 7).expect("a mixture");
+    let mixture =
+        Mixture::new(Corpora::load(&folder).expect("readable corpora"), dialogues(), MixtureConfig::default(), 7).expect("a mixture");
     println!("{:?}, {} held out", mixture.reflections.counts(), mixture.held_out().len());
     for (step, example) in (0..20).flat_map(|step| mixture.batch(step, 200).into_iter().map(move |example| (step, example))) {
         assert!(!is_coarse(example.target.as_deref().unwrap_or_default()), "step {step}: {example:?}");

@@ -48,14 +48,19 @@ struct ToneFrames {
 impl Frames {
     /// Reads and checks the project's own frames.
     pub(crate) fn load() -> Result<Self> {
-        let frames: Self = toml::from_str(include_str!("frames.toml")).context("frames.toml: expected flat, listener and a table for each tone with mild and strong")?;
+        let frames: Self = toml::from_str(include_str!("frames.toml"))
+            .context("frames.toml: expected flat, listener and a table for each tone with mild and strong")?;
         for tone in Tone::ALL {
             for tones in [&frames.tones, &frames.listener.tones] {
                 ensure!(tones.contains_key(tone.name()), "frames.toml: the tone {} is missing", tone.name());
             }
         }
         let odd = frames.all().find(|frame| ["{c}", "{C}", "{t}", "{T}"].iter().filter(|place| frame.contains(**place)).count() != 1);
-        ensure!(odd.is_none(), "frames.toml: expected one of {{c}}, {{C}}, {{t}}, {{T}} in each frame, not \"{}\"", odd.map_or("", String::as_str));
+        ensure!(
+            odd.is_none(),
+            "frames.toml: expected one of {{c}}, {{C}}, {{t}}, {{T}} in each frame, not \"{}\"",
+            odd.map_or("", String::as_str)
+        );
         Ok(frames)
     }
 
@@ -79,7 +84,11 @@ impl Frames {
 
     /// A reply: the reflection in one of the fitting frames.
     pub(crate) fn reply(&self, reflection: &Reflection, tone: Tone, strength: Strength, rng: &mut impl Rng) -> String {
-        let fitting: Vec<&String> = self.of(reflection.subject, tone, strength).iter().filter(|frame| reflection.topic.is_some() || !is_about_topic(frame)).collect();
+        let fitting: Vec<&String> = self
+            .of(reflection.subject, tone, strength)
+            .iter()
+            .filter(|frame| reflection.topic.is_some() || !is_about_topic(frame))
+            .collect();
         fitting.choose(rng).map_or_else(|| reflection.clause.clone(), |frame| fill(frame, reflection))
     }
 }

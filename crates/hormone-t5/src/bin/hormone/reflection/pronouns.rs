@@ -3,13 +3,25 @@
 use super::sentence::Word;
 
 /// Words that may stand between "I" and its verb.
-const ADVERBS: &[&str] = &["never", "really", "just", "also", "always", "still", "once", "only", "actually", "already", "even", "often", "honestly", "almost", "too", "probably", "definitely", "simply", "truly"];
+#[rustfmt::skip]
+const ADVERBS: &[&str] = &[
+    "never", "really", "just", "also", "always", "still", "once", "only", "actually", "already", "even", "often", "honestly", "almost",
+    "too", "probably", "definitely", "simply", "truly",
+];
 
 /// After "you" these show that it is an object: nothing follows that it could be the subject of.
-const AFTER_OBJECT: &[&str] = &["for", "so", "too", "a", "with", "very", "more", "about", "in", "at", "on", "again", "today", "to", "from", "guys", "the", "my", "like", "as", "because"];
+#[rustfmt::skip]
+const AFTER_OBJECT: &[&str] = &[
+    "for", "so", "too", "a", "with", "very", "more", "about", "in", "at", "on", "again", "today", "to", "from", "guys", "the", "my",
+    "like", "as", "because",
+];
 
 /// Before "you" these show that a new clause begins.
-const BEFORE_SUBJECT: &[&str] = &["that", "if", "when", "because", "what", "how", "why", "where", "who", "and", "or", "but", "than", "as", "think", "hope", "know", "guess", "bet", "wish", "say", "believe", "mean"];
+#[rustfmt::skip]
+const BEFORE_SUBJECT: &[&str] = &[
+    "that", "if", "when", "because", "what", "how", "why", "where", "who", "and", "or", "but", "than", "as", "think", "hope", "know",
+    "guess", "bet", "wish", "say", "believe", "mean",
+];
 
 /// "I failed my exam" to "you failed your exam". `None` where a form is unsure.
 pub(super) fn to_second_person(words: &[Word]) -> Option<Vec<Word>> {
@@ -39,14 +51,21 @@ pub(super) fn to_second_person(words: &[Word]) -> Option<Vec<Word>> {
             "am" if previous.chars().any(|character| character.is_ascii_digit()) => return None,
             "am" => "are",
             "was" | "wasn't" => match subject_of_was(&lower, &words, place) {
-                WasSubject::Writer => if lower[place] == "was" { "were" } else { "weren't" },
+                WasSubject::Writer => {
+                    if lower[place] == "was" {
+                        "were"
+                    } else {
+                        "weren't"
+                    }
+                }
                 WasSubject::Other => &word.text,
                 WasSubject::Unsure => return None,
             },
             "shall" if ["i", "we"].contains(&previous) => "will",
             "you" if is_object(previous, next) => "me",
             "your" => "my",
-            "let's" | "you" | "yours" | "yourself" | "you're" | "you've" | "you'd" | "you'll" | "u" | "ur" | "ya" | "thou" | "thee" | "thy" | "amn't" | "i's" | "yourselves" | "y'all" => return None,
+            "let's" | "you" | "yours" | "yourself" | "you're" | "you've" | "you'd" | "you'll" | "u" | "ur" | "ya" | "thou" | "thee"
+            | "thy" | "amn't" | "i's" | "yourselves" | "y'all" => return None,
             _ => &word.text,
         };
         turned.push(Word { text: text.to_string(), comma: word.comma });
@@ -86,7 +105,8 @@ pub(super) fn to_first_person(words: &[Word]) -> Option<Vec<Word>> {
             "my" => "your",
             "mine" => "yours",
             "myself" => "yourself",
-            "i" | "i'm" | "i've" | "i'd" | "i'll" | "am" | "was" | "we" | "us" | "our" | "ours" | "we're" | "let's" | "u" | "ur" | "y'all" | "ya" | "guys" | "people" | "all" | "two" | "both" | "folks" => return None,
+            "i" | "i'm" | "i've" | "i'd" | "i'll" | "am" | "was" | "we" | "us" | "our" | "ours" | "we're" | "let's" | "u" | "ur"
+            | "y'all" | "ya" | "guys" | "people" | "all" | "two" | "both" | "folks" => return None,
             _ => &word.text,
         };
         turned.push(Word { text: text.to_string(), comma: word.comma });
@@ -101,7 +121,9 @@ fn is_object(previous: &str, next: &str) -> bool {
 /// "My brother and I" as "I and my brother", so that "you" comes first.
 fn with_you_first(words: &[Word]) -> Vec<Word> {
     let and = words.iter().position(|word| word.text == "and");
-    let Some(and) = and.filter(|and| (2..=3).contains(and) && words[0].lower() == "my" && words.get(and + 1).is_some_and(|word| word.lower() == "i")) else {
+    let Some(and) =
+        and.filter(|and| (2..=3).contains(and) && words[0].lower() == "my" && words.get(and + 1).is_some_and(|word| word.lower() == "i"))
+    else {
         return words.to_vec();
     };
     let mut ordered = vec![words[and + 1].clone(), words[and].clone()];

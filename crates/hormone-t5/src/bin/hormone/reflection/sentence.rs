@@ -22,27 +22,40 @@ impl Word {
 }
 
 /// Words that open a sentence without belonging to it, and words that close it so.
+#[rustfmt::skip]
 const OPENERS: &[&str] = &[
-    "well", "so", "oh", "ok", "okay", "and", "but", "anyway", "honestly", "lol", "yeah", "yes", "yep", "no", "nope", "nah", "hi", "hey", "hello", "actually", "sadly", "unfortunately", "man",
-    "wow", "ugh", "ah", "aw", "haha", "hmm", "um", "uh", "omg", "yay", "plus", "like", "also", "thanks", "sorry", "dude", "guess", "what",
+    "well", "so", "oh", "ok", "okay", "and", "but", "anyway", "honestly", "lol", "yeah", "yes", "yep", "no", "nope", "nah", "hi", "hey",
+    "hello", "actually", "sadly", "unfortunately", "man", "wow", "ugh", "ah", "aw", "haha", "hmm", "um", "uh", "omg", "yay", "plus",
+    "like", "also", "thanks", "sorry", "dude", "guess", "what",
 ];
-const CLOSERS: &[&str] = &["lol", "haha", "hahaha", "though", "tho", "lmao", "xd", "man", "dude", "bro", "sir", "smh", "guys", "anyway", "please", "ugh", "rn"];
+const CLOSERS: &[&str] =
+    &["lol", "haha", "hahaha", "though", "tho", "lmao", "xd", "man", "dude", "bro", "sir", "smh", "guys", "anyway", "please", "ugh", "rn"];
 
 /// Within a sentence these are a mark between two.
 const LAUGHS: &[&str] = &["lol", "haha", "hahaha", "lmao", "lmfao", "rofl", "xd", "omg", "wow"];
 
 /// Adverbs of time that may stand before the subject.
-const TIMES: &[&str] = &["today", "yesterday", "sometimes", "now", "finally", "tonight", "lately", "once", "again", "usually", "recently", "suddenly", "soon", "still"];
+#[rustfmt::skip]
+const TIMES: &[&str] = &[
+    "today", "yesterday", "sometimes", "now", "finally", "tonight", "lately", "once", "again", "usually", "recently", "suddenly", "soon",
+    "still",
+];
 
 /// Words without the apostrophe that people leave out.
+#[rustfmt::skip]
 const APOSTROPHES: &[(&str, &str)] = &[
-    ("im", "I'm"), ("ive", "I've"), ("dont", "don't"), ("cant", "can't"), ("didnt", "didn't"), ("wasnt", "wasn't"), ("isnt", "isn't"), ("doesnt", "doesn't"), ("couldnt", "couldn't"),
-    ("wont", "won't"), ("havent", "haven't"), ("hasnt", "hasn't"), ("wouldnt", "wouldn't"), ("shouldnt", "shouldn't"), ("arent", "aren't"), ("werent", "weren't"), ("thats", "that's"),
+    ("im", "I'm"), ("ive", "I've"), ("dont", "don't"), ("cant", "can't"), ("didnt", "didn't"), ("wasnt", "wasn't"), ("isnt", "isn't"),
+    ("doesnt", "doesn't"), ("couldnt", "couldn't"), ("wont", "won't"), ("havent", "haven't"), ("hasnt", "hasn't"),
+    ("wouldnt", "wouldn't"), ("shouldnt", "shouldn't"), ("arent", "aren't"), ("werent", "weren't"), ("thats", "that's"),
     ("youre", "you're"), ("theyre", "they're"), ("whats", "what's"),
 ];
 
 /// Where no sentence ends.
-const DANGLING: &[&str] = &["and", "but", "or", "the", "a", "an", "of", "because", "my", "your", "if", "i", "than", "as", "i'm", "i've", "i'd", "i'll", "it's", "we're"];
+#[rustfmt::skip]
+const DANGLING: &[&str] = &[
+    "and", "but", "or", "the", "a", "an", "of", "because", "my", "your", "if", "i", "than", "as", "i'm", "i've", "i'd", "i'll", "it's",
+    "we're",
+];
 
 /// Sentences of a text, without their last marks; questions are left out.
 pub(super) fn sentences(text: &str) -> Vec<String> {
@@ -66,7 +79,8 @@ pub(super) fn sentences(text: &str) -> Vec<String> {
 }
 
 fn close(sentences: &mut Vec<String>, current: &mut String, marks: &mut String) {
-    let sentence = current.trim_matches(|character: char| character.is_whitespace() || is_emoji(character) || ",-~".contains(character)).to_string();
+    let sentence =
+        current.trim_matches(|character: char| character.is_whitespace() || is_emoji(character) || ",-~".contains(character)).to_string();
     if !marks.contains('?') && !sentence.is_empty() {
         sentences.push(sentence);
     }
@@ -87,7 +101,13 @@ pub(super) fn words(sentence: &str) -> Option<Vec<Word>> {
         }
         let comma = raw.ends_with(',');
         let text = raw.trim_end_matches(',');
-        if text.is_empty() || text.contains(',') || text.chars().count() > 20 || text.starts_with(['\'', '-']) || text.ends_with(['\'', '-']) || has_drawn_out_letter(text) {
+        if text.is_empty()
+            || text.contains(',')
+            || text.chars().count() > 20
+            || text.starts_with(['\'', '-'])
+            || text.ends_with(['\'', '-'])
+            || has_drawn_out_letter(text)
+        {
             return None;
         }
         let text = if shouted { text.to_lowercase() } else { text.to_string() };
@@ -98,7 +118,12 @@ pub(super) fn words(sentence: &str) -> Option<Vec<Word>> {
     let last = words.last()?;
     let ends_well = !DANGLING.contains(&last.lower().as_str()) && !words.iter().any(|word| LAUGHS.contains(&word.lower().as_str()));
     let commas = words.iter().filter(|word| word.comma).count();
-    ((SHORTEST..=LONGEST).contains(&words.len()) && ends_well && commas <= 1).then_some(words)
+    // "We're are": a slip that would be copied.
+    let twice_be = words.windows(2).any(|pair| {
+        ["i'm", "we're", "you're", "they're"].contains(&pair[0].lower().as_str())
+            && ["am", "are", "is", "was", "were"].contains(&pair[1].lower().as_str())
+    });
+    ((SHORTEST..=LONGEST).contains(&words.len()) && !twice_be && ends_well && commas <= 1).then_some(words)
 }
 
 fn is_plain(character: char) -> bool {
@@ -115,8 +140,15 @@ fn has_drawn_out_letter(word: &str) -> bool {
     letters.windows(3).any(|window| window[0] == window[1] && window[1] == window[2])
 }
 
-/// Drops openers, closers and a name called at the end.
+/// Drops openers, closers, "I guess" and a name called at the end.
 fn strip(words: &mut Vec<Word>) {
+    if let [.., pronoun, verb] = words.as_slice()
+        && words.len() > SHORTEST + 1
+        && pronoun.lower() == "i"
+        && ["guess", "think", "suppose", "hope", "believe"].contains(&verb.lower().as_str())
+    {
+        words.truncate(words.len() - 2);
+    }
     while words.len() > SHORTEST && OPENERS.contains(&words[0].lower().as_str()) {
         words.remove(0);
     }
@@ -155,29 +187,47 @@ pub(super) fn subject(words: &[Word]) -> Option<Subject> {
         "my" | "our" => (!NOT_OWNED.contains(&next) && has_verb(after(2))).then_some(Subject::Writer),
         "me" => (next == "and" && has_verb(after(2))).then_some(Subject::Writer),
         "you're" | "you've" => (first == 0).then_some(Subject::Listener),
+        "you" if ADVICE.contains(&next) => None,
         "you" => (first == 0 && !NO_VERB.contains(&next) && !words.get(1).is_some_and(|word| word.comma)).then_some(Subject::Listener),
         "your" => (first == 0 && has_verb(after(2))).then_some(Subject::Listener),
         "he's" | "she's" | "it's" | "they're" | "there's" | "they've" | "he'll" | "she'll" | "they'll" | "it'll" => Some(Subject::Other),
-        "he" | "she" | "it" | "they" | "everyone" | "everybody" | "nobody" | "someone" | "somebody" | "nothing" | "everything" => (!NO_VERB.contains(&next)).then_some(Subject::Other),
+        "he" | "she" | "it" | "they" | "everyone" | "everybody" | "nobody" | "someone" | "somebody" | "nothing" | "everything" => {
+            (!NO_VERB.contains(&next)).then_some(Subject::Other)
+        }
         "there" => ["is", "are", "was", "were", "will", "has", "isn't", "aren't"].contains(&next).then_some(Subject::Other),
         "the" | "this" | "his" | "her" | "their" | "a" | "an" | "these" | "those" | "some" => has_verb(after(1)).then_some(Subject::Other),
         _ => None,
     }
 }
 
+/// Words after "you" that make a sentence advice to anyone rather than a remark to the listener.
+#[rustfmt::skip]
+const ADVICE: &[&str] = &[
+    "cannot", "couldn't", "won't", "had", "say", "shall", "have", "need", "can", "could", "should", "must", "may", "might", "want",
+    "see", "get", "got", "will", "would", "go", "just", "ought", "better", "shouldn't", "can't", "gotta", "only",
+];
+
 /// Words after a pronoun that show it is no subject, or that its sentence has no plain verb.
-const NO_VERB: &[&str] = &["for", "in", "of", "to", "the", "a", "an", "guys", "all", "on", "at", "with", "is", "has", "does", "hasn't", "isn't", "doesn't", "who", "two", "too", "people", "mean", "i", "you", "know"];
+#[rustfmt::skip]
+const NO_VERB: &[&str] = &[
+    "for", "in", "of", "to", "the", "a", "an", "guys", "all", "on", "at", "with", "is", "has", "does", "hasn't", "isn't", "doesn't",
+    "who", "two", "too", "people", "mean", "i", "you", "know",
+];
 
 /// "My god" and its like name no possession.
 const NOT_OWNED: &[&str] = &["god", "gosh", "goodness", "lord", "dear", "bad", "man", "friend", "lady", "oh", "word", "turn"];
 
 /// Finite verbs that show a sentence to be one; beside them, words in -ed.
+#[rustfmt::skip]
 const VERBS: &[&str] = &[
-    "is", "was", "are", "were", "has", "had", "have", "will", "would", "can", "could", "should", "must", "might", "may", "does", "did", "do", "isn't", "wasn't", "aren't", "weren't", "hasn't",
-    "hadn't", "haven't", "won't", "wouldn't", "can't", "couldn't", "doesn't", "didn't", "don't", "went", "got", "came", "left", "lost", "broke", "made", "said", "told", "took", "gave", "won",
-    "ran", "forgot", "bought", "sold", "fell", "felt", "found", "kept", "knew", "met", "paid", "saw", "slept", "spoke", "stole", "thought", "wrote", "ate", "drank", "began", "grew", "threw",
-    "loves", "likes", "says", "wants", "lives", "works", "makes", "plays", "looks", "thinks", "goes", "keeps", "needs", "gets", "hates", "takes", "eats", "comes", "knows", "feels", "sounds",
-    "smells", "tastes", "hurts", "helps", "sings", "runs", "sleeps", "barks", "calls", "gives", "tells", "cries", "always", "never", "just",
+    "is", "was", "are", "were", "has", "had", "have", "will", "would", "can", "could", "should", "must", "might", "may", "does", "did",
+    "do", "isn't", "wasn't", "aren't", "weren't", "hasn't", "hadn't", "haven't", "won't", "wouldn't", "can't", "couldn't", "doesn't",
+    "didn't", "don't", "went", "got", "came", "left", "lost", "broke", "made", "said", "told", "took", "gave", "won", "ran", "forgot",
+    "bought", "sold", "fell", "felt", "found", "kept", "knew", "met", "paid", "saw", "slept", "spoke", "stole", "thought", "wrote",
+    "ate", "drank", "began", "grew", "threw", "loves", "likes", "says", "wants", "lives", "works", "makes", "plays", "looks", "thinks",
+    "goes", "keeps", "needs", "gets", "hates", "takes", "eats", "comes", "knows", "feels", "sounds", "smells", "tastes", "hurts",
+    "helps", "sings", "runs", "sleeps", "barks", "calls", "gives", "tells", "cries", "always", "never", "just", "died", "used", "lied",
+    "hurt", "let", "put", "cost", "sent", "built", "shook", "gone", "stopped",
 ];
 
 fn has_verb(words: &[Word]) -> bool {
@@ -203,9 +253,11 @@ pub(super) fn join(words: &[Word]) -> String {
 }
 
 /// Words of a person in danger, and of violence: no frame is right for these.
+#[rustfmt::skip]
 const CRISIS: &[&str] = &[
-    "suicid", "kill", "murder", "self harm", "self-harm", "cut myself", "cutting myself", "hurt myself", "harm myself", "want to die", "wanna die", "abus", "overdos", "hang myself", "end it all",
-    "stab", "shoot", "gun", "raped", "beats me", "hits me", "hit me", "choke", "torture", "terroris", "strangle", "bomb",
+    "suicid", "kill", "murder", "self harm", "self-harm", "cut myself", "cutting myself", "hurt myself", "harm myself", "want to die",
+    "wanna die", "abus", "overdos", "hang myself", "end it all", "stab", "shoot", "gun", "raped", "beats me", "hits me", "hit me",
+    "choke", "torture", "terroris", "strangle", "bomb",
 ];
 
 /// Whether nothing but help is a fitting answer, so that the text must not be reflected.
@@ -215,15 +267,19 @@ pub(crate) fn is_crisis(text: &str) -> bool {
 }
 
 /// Beginnings of words of grief and illness, and of what people are: nothing to be rude or thrilled about.
+#[rustfmt::skip]
 const DELICATE: &[&str] = &[
-    "died", "dead", "dying", "death", "die", "funeral", "cancer", "tumor", "tumour", "miscarr", "stillb", "grief", "griev", "buried", "bury", "widow", "hospice", "stroke", "coma", "dementia",
-    "alzheim", "gay", "lesbian", "trans", "bisexual", "queer", "black", "white", "asian", "latino", "mexican", "muslim", "islam", "christian", "catholic", "jew", "hindu", "sikh", "buddhist", "disab",
-    "autis", "adhd", "blind", "deaf", "wheelchair", "crippl", "depress", "anxiety", "bipolar", "ptsd", "therap", "fat", "overweight", "obes", "ugly", "anorex", "bulimi", "immigrant", "refugee", "virgin",
-    "pregnan", "abort", "drunk", "alcoholic", "addict", "homeless", "panic", "cry", "cries",
+    "died", "dead", "dying", "death", "die", "funeral", "cancer", "tumor", "tumour", "miscarr", "stillb", "grief", "griev", "buried",
+    "bury", "widow", "hospice", "stroke", "coma", "dementia", "alzheim", "gay", "lesbian", "trans", "bisexual", "queer", "black",
+    "white", "asian", "latino", "mexican", "muslim", "islam", "christian", "catholic", "jew", "hindu", "sikh", "buddhist", "disab",
+    "autis", "adhd", "blind", "deaf", "wheelchair", "crippl", "depress", "anxiety", "bipolar", "ptsd", "therap", "fat", "overweight",
+    "obes", "ugly", "anorex", "bulimi", "immigrant", "refugee", "virgin", "pregnan", "abort", "drunk", "alcoholic", "addict", "homeless",
+    "panic", "cry", "cries",
 ];
 
 /// Whether a rude or a thrilled answer would be cruel.
 pub(crate) fn is_delicate(text: &str) -> bool {
     let lower = text.to_lowercase();
-    lower.contains("passed away") || lower.split(|character: char| !character.is_alphanumeric()).any(|word| DELICATE.iter().any(|mark| word.starts_with(mark)))
+    lower.contains("passed away")
+        || lower.split(|character: char| !character.is_alphanumeric()).any(|word| DELICATE.iter().any(|mark| word.starts_with(mark)))
 }
