@@ -181,7 +181,11 @@ mod tests {
                     Locale::En.texts().keys().filter_map(|key| key.split_once('.').map(|(prefix, _)| prefix)).collect();
                 let is_key = |literal: &&str| {
                     let plain = literal.chars().all(|mark| mark.is_ascii_lowercase() || mark.is_ascii_digit() || "._".contains(mark));
-                    plain && !literal.ends_with('.') && literal.split_once('.').is_some_and(|(prefix, _)| prefixes.contains(prefix))
+                    let is_file = [".json", ".gguf", ".safetensors"].iter().any(|end| literal.ends_with(end));
+                    plain
+                        && !is_file
+                        && !literal.ends_with('.')
+                        && literal.split_once('.').is_some_and(|(prefix, _)| prefixes.contains(prefix))
                 };
                 found.extend(source.split('"').filter(is_key).map(str::to_string));
             }

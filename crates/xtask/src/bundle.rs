@@ -1,6 +1,7 @@
 //! Builds the finished page into dist/ with Trunk, unless dist/ is already what a build would make.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -16,6 +17,7 @@ use crate::tools::PageTools;
 
 /// Brings dist/ up to date, checks it, and returns its folder.
 pub(crate) fn build(public_url: &PublicUrl) -> Result<PathBuf> {
+    let _lock = wait_for_other_builds(&project::target())?;
     let dist = project::dist();
     remove_staging_folder(&dist)?;
     let stamp = Stamp::of(&project::root(), public_url)?;
@@ -39,6 +41,21 @@ pub(crate) fn build(public_url: &PublicUrl) -> Result<PathBuf> {
         println!("{:>12} bytes  {}", with_separators(file.size_bytes), file.path);
     }
     Ok(dist)
+}
+
+/// Two builds at once would mix their files in Trunk's working folders. Dropping the file opens the way again.
+fn wait_for_other_builds(target: &Path) -> Result<File> {
+    let path = target.join("xtask-build.lock");
+    let open = || -> io::Result<File> {
+        fs::create_dir_all(target)?;
+        let file = File::create(&path)?;
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            println!("Waiting for another build to end:");
+            file.lock()?;
+        }
+        Ok(file)
+    };
+    open().with_context(|| format!("{} could not be locked.", path.display()))
 }
 
 /// An interrupted Trunk leaves half a page in dist/.stage.
@@ -98,6 +115,8 @@ fn with_separators(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::thread;
+    use std::time::Duration;
     use tempfile::TempDir;
 
     fn dist(html: &str, worker: &str) -> TempDir {
@@ -132,6 +151,18 @@ mod tests {
     fn a_page_that_names_no_worker_is_an_error() {
         let message = version_worker(dist("<html>", "a").path()).expect_err("no meta").to_string();
         assert!(message.contains("meta name"), "{message}");
+    }
+
+    #[test]
+    fn a_second_build_waits_for_the_first() {
+        let folder = TempDir::new().expect("a temporary folder");
+        let first = wait_for_other_builds(folder.path()).expect("nobody else builds");
+        let target = folder.path().to_path_buf();
+        let second = thread::spawn(move || wait_for_other_builds(&target).map(|_| ()));
+        thread::sleep(Duration::from_millis(100));
+        assert!(!second.is_finished());
+        drop(first);
+        assert!(second.join().expect("no panic").is_ok());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Where things lie: the repository, its dist/, the cache of installed tools.
+//! Where things lie: the repository, its dist/, cargo's build folder, the cache of installed tools.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,11 @@ pub(crate) fn root() -> PathBuf {
 /// The finished page.
 pub(crate) fn dist() -> PathBuf {
     root().join("dist")
+}
+
+/// Cargo's build folder.
+pub(crate) fn target() -> PathBuf {
+    root().join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
 }
 
 /// Holds a folder for each installed tool and version; `HELT_TOOLS` moves it.
