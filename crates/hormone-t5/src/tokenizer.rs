@@ -67,7 +67,7 @@ impl TextTokenizer {
                 let (start, end) = encoding.get_offsets()[index];
                 let (start, end) = trimmed(text, start.saturating_sub(prefix.len()), end.saturating_sub(prefix.len()));
                 let word = (start < end).then(|| word_index(text, start));
-                SourceToken { id: encoding.get_ids()[index], piece: encoding.get_tokens()[index].clone(), start, end, word }
+                SourceToken { id: self.typed(encoding.get_ids()[index]), piece: encoding.get_tokens()[index].clone(), start, end, word }
             })
             .collect();
         let is_unknown = |token: &&SourceToken| Some(token.id) == self.unknown;
@@ -88,6 +88,11 @@ impl TextTokenizer {
         ids.truncate(max_tokens.saturating_sub(1));
         ids.push(self.eos);
         Ok(ids)
+    }
+
+    /// T5's own vocabulary knows the end mark as a piece: one that a user typed is not the end, but an unknown character.
+    fn typed(&self, id: u32) -> u32 {
+        if id == self.eos { self.unknown.unwrap_or(id) } else { id }
     }
 
     /// The piece of an id as the vocabulary writes it.

@@ -14,6 +14,7 @@ use thirtyfour::support::block_on;
 use thirtyfour::{By, Capabilities, RequestData, SessionId, WebDriver, WebElement};
 
 use crate::chromedriver::Chromedriver;
+use crate::network_log::NetworkLog;
 use crate::setup::Setup;
 
 /// The arguments that the WebAssembly tests give their browser too.
@@ -27,6 +28,7 @@ pub(crate) struct Browser {
     // Before the chromedriver: fields are dropped in this order.
     driver: WebDriver,
     _chromedriver: Chromedriver,
+    network_log: NetworkLog,
 }
 
 /// Keys without a character, as WebDriver writes them.
@@ -55,9 +57,10 @@ impl Browser {
     pub(crate) fn start(setup: &Setup, on_new_document: &str) -> Result<Self> {
         let chromedriver = Chromedriver::start(&setup.chromedriver)?;
         let config = WebDriverConfig::builder().reqwest_timeout(COMMAND_LIMIT).build()?;
-        let driver = block_on(WebDriver::new_with_config(chromedriver.url(), capabilities(setup)?, config));
+        let network_log = NetworkLog::new()?;
+        let driver = block_on(WebDriver::new_with_config(chromedriver.url(), capabilities(setup, &network_log)?, config));
         let driver = driver.context("the browser did not start")?;
-        let browser = Self { driver, _chromedriver: chromedriver };
+        let browser = Self { driver, _chromedriver: chromedriver, network_log };
         browser.devtools("Page.addScriptToEvaluateOnNewDocument", json!({ "source": on_new_document }))?;
         Ok(browser)
     }
@@ -88,9 +91,9 @@ impl Browser {
         self.type_text(css, key.code())
     }
 
-    /// What the browser logged since the last call: `browser` is the console, `performance` the DevTools events of the page.
-    pub(crate) fn log(&self, kind: &'static str) -> Result<Vec<Value>> {
-        block_on(self.driver.cmd(ReadLog(kind))).and_then(|answer| answer.value()).with_context(|| format!("reading the {kind} log"))
+    /// What the console got since the last call.
+    pub(crate) fn console(&self) -> Result<Vec<Value>> {
+        block_on(self.driver.cmd(ReadConsole)).and_then(|answer| answer.value()).context("reading the console")
     }
 
     /// A command of <https://chromedevtools.github.io/devtools-protocol>.
@@ -104,32 +107,39 @@ impl Browser {
         Ok(block_on(self.driver.screenshot(path))?)
     }
 
+    /// Closes the browser and tells what its pages and workers asked for.
+    pub(crate) fn close(self) -> Result<Vec<String>> {
+        block_on(self.driver.quit()).context("closing the browser")?;
+        self.network_log.asked_by_pages()
+    }
+
     fn find(&self, css: &str) -> Result<WebElement> {
         Ok(block_on(self.driver.find(By::Css(css)))?)
     }
 }
 
-fn capabilities(setup: &Setup) -> Result<Capabilities> {
+fn capabilities(setup: &Setup, network_log: &NetworkLog) -> Result<Capabilities> {
     let mut capabilities: Capabilities = serde_json::from_str(ARGUMENTS).context("web/webdriver.json")?;
     let options = &mut capabilities["goog:chromeOptions"];
     if let Some(arguments) = options["args"].as_array_mut() {
         arguments.push("--window-size=1280,900".into());
         // The page asks for the browser's languages; the tests read English.
         arguments.push("--accept-lang=en".into());
+        arguments.push(network_log.argument().into());
     }
     if let Some(chrome) = &setup.chrome {
         options["binary"] = chrome.to_string_lossy().into();
     }
-    capabilities.insert("goog:loggingPrefs".into(), json!({ "browser": "ALL", "performance": "ALL" }));
+    capabilities.insert("goog:loggingPrefs".into(), json!({ "browser": "ALL" }));
     Ok(capabilities)
 }
 
-/// Chromedriver's own command for its logs.
+/// Chromedriver's own command for the console.
 #[derive(Debug)]
-struct ReadLog(&'static str);
+struct ReadConsole;
 
-impl FormatRequestData for ReadLog {
+impl FormatRequestData for ReadConsole {
     fn format_request(&self, session: &SessionId) -> RequestData {
-        RequestData::new(Method::POST, format!("session/{session}/se/log")).add_body(json!({ "type": self.0 }))
+        RequestData::new(Method::POST, format!("session/{session}/se/log")).add_body(json!({ "type": "browser" }))
     }
 }

@@ -6,6 +6,7 @@
 
 mod browser;
 mod chromedriver;
+mod network_log;
 mod page;
 mod setup;
 mod view;

@@ -156,21 +156,8 @@ impl Page {
 
     /// The console's errors since the last call.
     pub fn console_errors(&self) -> Result<Vec<String>> {
-        let entries = self.browser.log("browser")?;
+        let entries = self.browser.console()?;
         Ok(entries.iter().filter(|entry| entry["level"] == "SEVERE").map(|entry| entry["message"].to_string()).collect())
-    }
-
-    /// Every address that the browser asked for since the last call.
-    pub fn asked_addresses(&self) -> Result<Vec<String>> {
-        let mut addresses = Vec::new();
-        for entry in self.browser.log("performance")? {
-            let event: Value = serde_json::from_str(entry["message"].as_str().unwrap_or_default())?;
-            let event = &event["message"];
-            if event["method"] == "Network.requestWillBeSent" {
-                addresses.extend(event["params"]["request"]["url"].as_str().map(str::to_string));
-            }
-        }
-        Ok(addresses)
     }
 }
 

@@ -36,7 +36,7 @@ window.probe = (() => {
 
   const bars = () => ["dopamine", "serotonin", "cortisol", "oxytocin", "adrenaline", "endorphins"].map((name) => ({
     name,
-    level: Number(at(`hormone-bar-${name}`)?.getAttribute("aria-valuenow") ?? NaN),
+    level: at(`hormone-bar-${name}`) && Number(at(`hormone-bar-${name}`).getAttribute("aria-valuenow")),
     shown: words(at(`hormone-value-${name}`)),
   }));
 

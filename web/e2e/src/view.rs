@@ -45,8 +45,8 @@ pub struct Load {
 pub struct Bar {
     /// Its hormone.
     pub name: String,
-    /// 0 to 1, as screen readers are told.
-    pub level: f64,
+    /// 0 to 1, as screen readers are told; `None` before the page is drawn.
+    pub level: Option<f64>,
     /// The number as text; a dash before anything is read.
     pub shown: String,
 }
@@ -126,7 +126,7 @@ impl View {
     }
 
     /// The six levels.
-    pub fn levels(&self) -> Vec<f64> {
+    pub fn levels(&self) -> Vec<Option<f64>> {
         self.bars.iter().map(|bar| bar.level).collect()
     }
 

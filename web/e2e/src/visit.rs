@@ -11,7 +11,8 @@ use crate::browser::Browser;
 use crate::page::Page;
 use crate::setup::Setup;
 
-/// Opens the page under `prefix` (`/` or `/demo/`), waits for its model and runs `test`. No console error and no other host is forgiven.
+/// Opens the page under `prefix` (`/` or `/demo/`), waits for its model and runs `test`. Then it fails all the same if the console holds an error, if
+/// the page or its worker asked another host for anything, or if the server lacked a file.
 #[track_caller]
 pub fn visit(prefix: &str, test: impl FnOnce(&Page) -> Result<()>) -> Result<()> {
     visit_unopened(prefix, |page| {
@@ -32,15 +33,25 @@ pub fn visit_unopened(prefix: &str, test: impl FnOnce(&Page) -> Result<()>) -> R
     let browser = Browser::start(&setup, include_str!("probe.js"))?;
     let page = Page { site, dist: setup.dist, browser };
     let place = Location::caller();
-    test(&page).and_then(|()| ends_clean(&page)).map_err(|error| error.context(report(&page, place)))
+    test(&page).and_then(|()| logs_no_error(&page)).map_err(|error| error.context(report(&page, place)))?;
+    asks_one_host(page)
 }
 
-fn ends_clean(page: &Page) -> Result<()> {
+fn logs_no_error(page: &Page) -> Result<()> {
     let errors = page.console_errors()?;
     ensure!(errors.is_empty(), "Expected: no error in the console.\nThere was: {errors:#?}");
+    Ok(())
+}
+
+fn asks_one_host(page: Page) -> Result<()> {
     let origin = page.site.url();
-    let foreign: Vec<String> = page.asked_addresses()?.into_iter().filter(|address| !address.starts_with(&origin)).collect();
-    ensure!(foreign.is_empty(), "Expected: no address outside {origin}.\nAsked for: {foreign:#?}");
+    let asked = page.browser.close()?;
+    let of_the_worker = format!("{origin}models/manifest.json");
+    ensure!(asked.contains(&of_the_worker), "Expected: the browser's log knows of {of_the_worker}.\nIt knows of: {asked:#?}");
+    let foreign: Vec<_> = asked.iter().filter(|address| !address.starts_with(&origin)).collect();
+    ensure!(foreign.is_empty(), "Expected: no request for anything outside {origin}.\nAsked for: {foreign:#?}");
+    let missing: Vec<_> = page.site.requests().into_iter().filter(|request| request.status >= 400).collect();
+    ensure!(missing.is_empty(), "Expected: the server has every file that is asked for.\nIt lacks: {missing:#?}");
     Ok(())
 }
 

@@ -131,6 +131,7 @@ fn a_draft_is_read_once_and_an_older_reading_is_cancelled() {
     let first = read(&mut session, "so")[0].id;
     let second = read(&mut session, "so good!");
     assert_eq!(second[0].request, WorkerRequest::Cancel { target: first });
+    say(&mut session, first, WorkerResponse::Cancelled);
     say(&mut session, second[1].id, WorkerResponse::Reading { analysis: example(), encoder_ms: Some(1.0) });
     say(&mut session, second[1].id, WorkerResponse::Done);
     assert!(session.draft.is_some());

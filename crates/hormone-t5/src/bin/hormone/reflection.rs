@@ -33,22 +33,24 @@ pub(crate) enum Subject {
     Other,
 }
 
-/// Turns the first sentence of `text` that can be turned.
+/// Turns a sentence of `text`: the first that can be turned, those about its writer before others.
 pub(crate) fn reflect(text: &str) -> Option<Reflection> {
     if is_crisis(text) {
         return None;
     }
-    sentence::sentences(text).iter().find_map(|sentence| {
-        let words = sentence::words(sentence)?;
-        let subject = sentence::subject(&words)?;
-        let turned = match subject {
-            Subject::Writer | Subject::Other => pronouns::to_second_person(&words)?,
-            Subject::Listener => pronouns::to_first_person(&words)?,
-        };
-        let clause = sentence::join(&turned);
-        let topic = (subject != Subject::Listener).then(|| topic::topic(&turned)).flatten();
-        Some(Reflection { clause, topic, subject })
-    })
+    let turned = sentence::sentences(text).into_iter().filter_map(|sentence| turn(&sentence));
+    turned.min_by_key(|reflection| reflection.subject != Subject::Writer)
+}
+
+fn turn(sentence: &str) -> Option<Reflection> {
+    let words = sentence::words(sentence)?;
+    let subject = sentence::subject(&words)?;
+    let turned = match subject {
+        Subject::Writer | Subject::Other => pronouns::to_second_person(&words)?,
+        Subject::Listener => pronouns::to_first_person(&words)?,
+    };
+    let topic = (subject != Subject::Listener).then(|| topic::topic(&turned)).flatten();
+    Some(Reflection { clause: sentence::join(&turned), topic, subject })
 }
 
 #[cfg(test)]
@@ -109,6 +111,7 @@ mod tests {
             ("My favourite colour is blue, Tom.", "your favourite colour is blue"),
             ("I have a dog named Rex.", "you have a dog named Rex"),
             ("It would be exciting I guess.", "it would be exciting"),
+            ("They are both great breeds! I have a black lab.", "you have a black lab"),
             ("You are a useless bot", "I am a useless bot"),
             ("You're so slow", "I'm so slow"),
             ("you never listen to me", "I never listen to you"),
