@@ -3,9 +3,9 @@
 
 Run by hand by maintainers, never by the build; its output is committed. From the repository's root, with Python 3.11 or later:
 
-    python3 -m venv /tmp/fixtures && /tmp/fixtures/bin/pip install -r scripts/requirements.txt
-    /tmp/fixtures/bin/python scripts/export_fixtures.py            # writes crates/hormone-t5/tests/fixtures
-    /tmp/fixtures/bin/python scripts/export_fixtures.py --check    # recomputes from the committed weights and compares
+    python3 -m venv .venv && .venv/bin/pip install -r scripts/requirements.txt
+    .venv/bin/python scripts/export_fixtures.py            # writes crates/hormone-t5/tests/fixtures
+    .venv/bin/python scripts/export_fixtures.py --check    # recomputes from the committed weights and compares
 
 Each takes about two minutes. Versions: scripts/requirements.txt (torch 2.15.0, transformers 4.57.6, numpy 2.4.6, safetensors 0.8.0; transformers 5 was not tried).
 

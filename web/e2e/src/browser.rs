@@ -76,8 +76,9 @@ impl Browser {
         serde_json::from_value(answer.json().clone()).with_context(|| format!("the answer to {script} was {}", answer.json()))
     }
 
-    /// Clicks where the mouse would.
+    /// Clicks where the mouse would, in the middle of the window: at its edges bars that stay in place may lie over the page.
     pub(crate) fn click(&self, css: &str) -> Result<()> {
+        self.run::<()>("document.querySelector(arguments[0])?.scrollIntoView({ block: 'center' })", vec![css.into()])?;
         Ok(block_on(self.find(css)?.click())?)
     }
 
