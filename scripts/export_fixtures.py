@@ -7,7 +7,8 @@ Run by hand by maintainers, never by the build; its output is committed. From th
     .venv/bin/python scripts/export_fixtures.py            # writes crates/hormone-t5/tests/fixtures
     .venv/bin/python scripts/export_fixtures.py --check    # recomputes from the committed weights and compares
 
-Each takes about two minutes. Versions: scripts/requirements.txt (torch 2.15.0, transformers 4.57.6, numpy 2.4.6, safetensors 0.8.0; transformers 5 was not tried).
+Each takes about two minutes on an idle core. Versions: scripts/requirements.txt (torch 2.15.0, transformers 4.57.6, numpy 2.4.6,
+safetensors 0.8.0; transformers 5 was not tried).
 
 What is written, tensor by tensor: crates/hormone-t5/tests/fixtures/README.md. How it is made:
 
