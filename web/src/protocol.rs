@@ -127,7 +127,7 @@ pub enum WorkerResponse {
     /// A model stands ready. `Done` follows.
     Loaded {
         /// Which.
-        model: LoadedModel,
+        model: Box<LoadedModel>,
     },
     /// A text was read.
     Reading {

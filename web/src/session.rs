@@ -215,7 +215,7 @@ impl Session {
     fn apply_to(&mut self, purpose: &Purpose, id: RequestId, response: WorkerResponse) {
         match (purpose, response) {
             (Purpose::Load, WorkerResponse::LoadProgress { progress }) => self.load = LoadStatus::Loading(Some(progress)),
-            (Purpose::Load, WorkerResponse::Loaded { model }) => self.load = LoadStatus::Loaded(Box::new(model)),
+            (Purpose::Load, WorkerResponse::Loaded { model }) => self.load = LoadStatus::Loaded(model),
             (Purpose::Load, WorkerResponse::Cancelled) => self.load = LoadStatus::Idle,
             (Purpose::Load, WorkerResponse::Failed { error }) => self.load = LoadStatus::Failed(error),
             (Purpose::Draft, WorkerResponse::Reading { analysis, .. }) => self.draft = Some(Arc::new(analysis)),

@@ -33,8 +33,12 @@ pub fn visit_unopened(prefix: &str, test: impl FnOnce(&Page) -> Result<()>) -> R
     let browser = Browser::start(&setup, include_str!("probe.js"))?;
     let page = Page { site, dist: setup.dist, browser };
     let place = Location::caller();
-    test(&page).and_then(|()| logs_no_error(&page)).map_err(|error| error.context(report(&page, place)))?;
-    asks_one_host(page)
+    let outcome = test(&page).and_then(|()| logs_no_error(&page)).map_err(|error| error.context(report(&page, place)));
+    let Page { site, browser, .. } = page;
+    // Closed in any case, and before the network log is read.
+    let asked = browser.close();
+    outcome?;
+    asks_one_host(&site, &asked?)
 }
 
 fn logs_no_error(page: &Page) -> Result<()> {
@@ -43,14 +47,13 @@ fn logs_no_error(page: &Page) -> Result<()> {
     Ok(())
 }
 
-fn asks_one_host(page: Page) -> Result<()> {
-    let origin = page.site.url();
-    let asked = page.browser.close()?;
+fn asks_one_host(site: &StaticServer, asked: &[String]) -> Result<()> {
+    let origin = site.url();
     let of_the_worker = format!("{origin}models/manifest.json");
     ensure!(asked.contains(&of_the_worker), "Expected: the browser's log knows of {of_the_worker}.\nIt knows of: {asked:#?}");
     let foreign: Vec<_> = asked.iter().filter(|address| !address.starts_with(&origin)).collect();
     ensure!(foreign.is_empty(), "Expected: no request for anything outside {origin}.\nAsked for: {foreign:#?}");
-    let missing: Vec<_> = page.site.requests().into_iter().filter(|request| request.status >= 400).collect();
+    let missing: Vec<_> = site.requests().into_iter().filter(|request| request.status >= 400).collect();
     ensure!(missing.is_empty(), "Expected: the server has every file that is asked for.\nIt lacks: {missing:#?}");
     Ok(())
 }

@@ -22,7 +22,7 @@ fn loaded() -> Session {
         stored: true,
         load_ms: 1.0,
     };
-    say(&mut session, id, WorkerResponse::Loaded { model });
+    say(&mut session, id, WorkerResponse::Loaded { model: Box::new(model) });
     say(&mut session, id, WorkerResponse::Done);
     session
 }

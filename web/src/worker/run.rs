@@ -92,7 +92,7 @@ impl Runner {
             load_ms: now_ms() - started_ms,
         };
         self.model = Some(model);
-        conversation.say(WorkerResponse::Loaded { model: loaded });
+        conversation.say(WorkerResponse::Loaded { model: Box::new(loaded) });
         Ok(())
     }
 
