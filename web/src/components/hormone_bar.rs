@@ -40,10 +40,10 @@ pub(super) fn HormoneBar(
         }
     };
     let on_pointer = move |event: PointerEvent| {
-        if event.buttons() & 1 == 1 {
-            if let Some(level) = level_under(&event) {
-                on_pin.run(Some(level));
-            }
+        if event.buttons() & 1 == 1
+            && let Some(level) = level_under(&event)
+        {
+            on_pin.run(Some(level));
         }
     };
     let on_down = move |event: PointerEvent| {
