@@ -38,5 +38,5 @@ pub use generation::{Decoding, GenerationConfig};
 pub use hormone_block::HormoneBlock;
 pub use pipeline::{Encoded, GeneratedToken, Generation, HormoneT5};
 pub use t5::{DecoderCache, T5};
-pub use tokenizer::TextTokenizer;
+pub use tokenizer::{TextTokenizer, TrainingTokenizer};
 pub use weights::Weights;

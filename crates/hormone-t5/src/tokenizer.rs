@@ -80,14 +80,11 @@ impl TextTokenizer {
         Ok(EncodedText { tokens, unknown, truncated })
     }
 
-    /// Ids of a text, special marks such as `<extra_id_0>` recognised, the end token last: what training feeds.
-    pub fn training_ids(&self, text: &str, max_tokens: usize) -> Result<Vec<u32>> {
+    /// The same vocabulary as training uses it.
+    pub fn for_training(&self) -> TrainingTokenizer {
         let mut inner = self.inner.clone();
         inner.set_encode_special_tokens(false);
-        let mut ids = inner.encode(text, false)?.get_ids().to_vec();
-        ids.truncate(max_tokens.saturating_sub(1));
-        ids.push(self.eos);
-        Ok(ids)
+        TrainingTokenizer { inner, eos: self.eos }
     }
 
     /// T5's own vocabulary knows the end mark as a piece: one that a user typed is not the end, but an unknown character.
@@ -104,6 +101,23 @@ impl TextTokenizer {
     pub fn decode(&self, ids: &[u32]) -> Result<String> {
         let text = self.inner.decode(ids, true)?;
         Ok(text.trim_end_matches('\u{fffd}').to_string())
+    }
+}
+
+/// Texts to ids with special marks such as `<extra_id_0>` recognised: what training feeds.
+#[derive(Clone, Debug)]
+pub struct TrainingTokenizer {
+    inner: tokenizers::Tokenizer,
+    eos: u32,
+}
+
+impl TrainingTokenizer {
+    /// At most `max_tokens` ids, the end token last.
+    pub fn ids(&self, text: &str, max_tokens: usize) -> Result<Vec<u32>> {
+        let mut ids = self.inner.encode(text, false)?.get_ids().to_vec();
+        ids.truncate(max_tokens.saturating_sub(1));
+        ids.push(self.eos);
+        Ok(ids)
     }
 }
 

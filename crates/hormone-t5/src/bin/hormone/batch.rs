@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use candle_core::{Device, Tensor};
-use hormone_t5::{HormoneLevels, T5Config, TextTokenizer};
+use hormone_t5::{HormoneLevels, T5Config, TrainingTokenizer};
 
 use crate::loss::MarginCounts;
 use crate::mixture::Example;
@@ -20,9 +20,9 @@ pub(crate) struct EncodedExample {
 }
 
 impl EncodedExample {
-    pub(crate) fn new(example: &Example, tokenizer: &TextTokenizer, prompt_prefix: &str, max_tokens: usize) -> Result<Self> {
-        let source = tokenizer.training_ids(&format!("{prompt_prefix}{}", example.source), max_tokens)?;
-        let target = example.target.as_ref().map(|target| tokenizer.training_ids(target, max_tokens)).transpose()?;
+    pub(crate) fn new(example: &Example, tokenizer: &TrainingTokenizer, prompt_prefix: &str, max_tokens: usize) -> Result<Self> {
+        let source = tokenizer.ids(&format!("{prompt_prefix}{}", example.source), max_tokens)?;
+        let target = example.target.as_ref().map(|target| tokenizer.ids(target, max_tokens)).transpose()?;
         Ok(Self {
             source,
             target: target.unwrap_or_default(),

@@ -4,8 +4,9 @@
 //! near 0, replies ignore what was said, however low the loss.
 
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use candle_core::Tensor;
 use hormone_t5::{Hormone, HormoneLevels, T5Config, Tone};
 use serde::{Deserialize, Serialize};
@@ -93,12 +94,12 @@ impl HeldOut {
     }
 
     fn report_levels(&self, model: &Model, report: &mut HeldOutReport) -> Result<()> {
-        let mut rows: Vec<(HormoneLevels, HormoneLevels)> = Vec::new();
-        for batch in &self.levels {
+        let rows = on_all_cores(&self.levels, |batch| {
             let hidden = model.t5.encode(&batch.input_ids, &batch.attention_mask)?;
             let output = model.block.forward(&hidden, &batch.attention_mask, model.attention_temperature)?;
-            rows.extend(as_levels(&output.hormone_levels)?.into_iter().zip(as_levels(&batch.target_levels)?));
-        }
+            Ok(as_levels(&output.hormone_levels)?.into_iter().zip(as_levels(&batch.target_levels)?).collect::<Vec<_>>())
+        })?
+        .concat();
         report.level_rows = rows.len();
         report.hormones = Hormone::ALL.into_iter().map(|hormone| hormone_report(&rows, hormone)).collect();
         report.level_mse = report.hormones.iter().map(|hormone| hormone.mse).sum::<f64>() / report.hormones.len().max(1) as f64;
@@ -109,19 +110,39 @@ impl HeldOut {
     }
 
     fn report_replies(&self, model: &Model, report: &mut HeldOutReport) -> Result<()> {
-        let (mut right, mut shuffled, mut tokens) = (0.0, 0.0, 0);
-        for batch in &self.replies {
-            let count = batch.counts.label_tokens;
-            right += f64::from(model.losses(batch, batch.counts)?.sequence.to_scalar::<f32>()?) * count as f64;
-            let other = batch.with_sources_rotated()?;
-            shuffled += f64::from(model.losses(&other, other.counts)?.sequence.to_scalar::<f32>()?) * count as f64;
-            tokens += count;
-        }
+        let losses = on_all_cores(&self.replies, |batch| {
+            let right = model.losses(batch, batch.counts)?.sequence.to_scalar::<f32>()?;
+            let shuffled = model.losses(&batch.with_sources_rotated()?, batch.counts)?.sequence.to_scalar::<f32>()?;
+            Ok((right, shuffled, batch.counts.label_tokens))
+        })?;
+        let tokens: usize = losses.iter().map(|(.., tokens)| tokens).sum();
+        let sum = |loss: &dyn Fn(&(f32, f32, usize)) -> f32| losses.iter().map(|batch| f64::from(loss(batch)) * batch.2 as f64).sum::<f64>();
+        let (right, shuffled) = (sum(&|batch| batch.0), sum(&|batch| batch.1));
         report.reply_tokens = tokens;
         report.sequence_loss = right / tokens.max(1) as f64;
         report.conditional_gain = (shuffled - right) / tokens.max(1) as f64;
         Ok(())
     }
+}
+
+/// `measure` of every item, in order.
+fn on_all_cores<T: Sync, R: Send>(items: &[T], measure: impl Fn(&T) -> Result<R> + Sync) -> Result<Vec<R>> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let next = AtomicUsize::new(0);
+    let work = || -> Result<Vec<(usize, R)>> {
+        let places = std::iter::from_fn(|| Some(next.fetch_add(1, Ordering::Relaxed)).filter(|place| *place < items.len()));
+        places.map(|place| Ok((place, measure(&items[place])?))).collect()
+    };
+    let parts: Vec<Result<Vec<(usize, R)>>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(anyhow!("an evaluation thread panicked")))).collect()
+    });
+    let mut measured = Vec::with_capacity(items.len());
+    for part in parts {
+        measured.extend(part?);
+    }
+    measured.sort_by_key(|(place, _)| *place);
+    Ok(measured.into_iter().map(|(_, result)| result).collect())
 }
 
 fn as_levels(tensor: &Tensor) -> Result<Vec<HormoneLevels>> {

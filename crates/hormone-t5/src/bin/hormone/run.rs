@@ -79,6 +79,7 @@ pub(crate) fn run(
         let out_of_time = options.time_limit.is_some_and(|limit| begun.elapsed() >= limit);
         let last = state.step == options.total_steps || interrupted || out_of_time;
         if last || state.step.is_multiple_of(options.evaluate_every) {
+            recent.end();
             let report = held_out.report(&trainer.model()?)?;
             curve.add(&state, rate, &recent, &report)?;
             let line = format!(
@@ -151,11 +152,13 @@ struct Recent {
     steps: usize,
     pairs: usize,
     since: Instant,
+    /// How long it took, once it has ended.
+    took: Option<Duration>,
 }
 
 impl Default for Recent {
     fn default() -> Self {
-        Self { sum: LossReport::default(), steps: 0, pairs: 0, since: Instant::now() }
+        Self { sum: LossReport::default(), steps: 0, pairs: 0, since: Instant::now(), took: None }
     }
 }
 
@@ -164,6 +167,11 @@ impl Recent {
         self.sum += *report;
         self.steps += 1;
         self.pairs += pairs;
+    }
+
+    /// What follows, an evaluation, is not training time.
+    fn end(&mut self) {
+        self.took = Some(self.since.elapsed());
     }
 
     fn mean(&self, value: f32) -> f32 {
@@ -179,7 +187,7 @@ impl Recent {
     }
 
     fn pairs_per_second(&self) -> f64 {
-        self.pairs as f64 / self.since.elapsed().as_secs_f64().max(1e-9)
+        self.pairs as f64 / self.took.unwrap_or_else(|| self.since.elapsed()).as_secs_f64().max(1e-9)
     }
 }
 

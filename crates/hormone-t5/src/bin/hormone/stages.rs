@@ -101,7 +101,7 @@ pub(crate) fn pretrain(arguments: &PretrainArguments) -> Result<()> {
         let hormone_config = HormoneConfig { max_source_tokens: config.max_tokens, ..HormoneConfig::default() };
         (t5_config, hormone_config, tokenizer_json, variables)
     };
-    let tokenizer = TextTokenizer::from_json(&tokenizer_json, END_TOKEN)?;
+    let tokenizer = TextTokenizer::from_json(&tokenizer_json, END_TOKEN)?.for_training();
     let options = TrainerOptions {
         objective: Objective {
             hormone_weight: config.hormone_weight,
@@ -159,7 +159,7 @@ pub(crate) fn train(arguments: &TrainArguments) -> Result<()> {
     let folder = ModelFolder::new(&arguments.run.run);
     let source = if arguments.run.resume { folder.clone() } else { ModelFolder::new(&arguments.from) };
     let (config, hormone_config, tokenizer_json) = (source.config()?, source.hormone_config()?, source.tokenizer()?);
-    let tokenizer = TextTokenizer::from_json(&tokenizer_json, config.eos_token_id)?;
+    let tokenizer = TextTokenizer::from_json(&tokenizer_json, config.eos_token_id)?.for_training();
     let mut variables = source.variables()?;
     if !arguments.run.resume && !variables.keys().any(|name| name.starts_with("hormone_block.")) {
         copy_projections(&mut variables, &config)?;
@@ -240,7 +240,8 @@ pub(crate) fn eval(arguments: &EvalArguments) -> Result<()> {
     let model = crate::talk::load(&arguments.model)?;
     let split = Split::new(dialogues::load(&arguments.texts.dialogues)?, 42);
     let max_tokens = model.hormone_config().max_source_tokens;
-    let encode = |example: &Example| EncodedExample::new(example, model.tokenizer(), &model.hormone_config().prompt_prefix, max_tokens);
+    let tokenizer = model.tokenizer().for_training();
+    let encode = |example: &Example| EncodedExample::new(example, &tokenizer, &model.hormone_config().prompt_prefix, max_tokens);
     let held_out: Vec<EncodedExample> = split.validation.iter().map(|dialogue| encode(&Example::paper(dialogue))).collect::<Result<_>>()?;
     let test: Vec<EncodedExample> = Corpora::goemotions_test(&arguments.texts.data)?.iter().map(encode).collect::<Result<_>>()?;
     let parts =

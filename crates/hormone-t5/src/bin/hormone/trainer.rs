@@ -1,11 +1,12 @@
 //! One training step: each core takes a part of the batch, gradients are summed, AdamW moves the weights.
 //!
-//! candle's many small operations run on one core each, so two halves of a batch on two cores beat matrix products spread over both.
+//! candle's many small operations run on one core each, so two halves of a batch on two cores beat matrix products spread over both. A part is made
+//! of buckets of rows of like length, so that little is computed for padding.
 
 use std::collections::{BTreeMap, HashMap};
 
 use anyhow::{Result, anyhow};
-use candle_core::{Tensor, Var};
+use candle_core::{DType, Device, Tensor, Var};
 use hormone_t5::hormone_block::Alpha;
 use hormone_t5::linear::Dropout;
 use hormone_t5::{HormoneBlock, HormoneConfig, T5, T5Config, Weights};
@@ -13,6 +14,9 @@ use hormone_t5::{HormoneBlock, HormoneConfig, T5, T5Config, Weights};
 use crate::batch::{Batch, Counts, EncodedExample};
 use crate::loss;
 use crate::optimizer::{AdamW, Gradients};
+
+/// More buckets waste less on padding, but each has its own gradient of the embeddings to add.
+const BUCKETS_PER_THREAD: usize = 3;
 
 /// The two halves of the model, as training sees them.
 #[derive(Clone, Debug)]
@@ -79,11 +83,15 @@ impl Model {
     pub(crate) fn losses(&self, batch: &Batch, counts: Counts) -> Result<Losses> {
         let hidden = self.t5.encode(&batch.input_ids, &batch.attention_mask)?;
         let levels = self.block.forward(&hidden, &batch.attention_mask, self.attention_temperature)?.hormone_levels;
-        let logits = self.reply_logits(batch, &hidden, &levels)?;
-        let sequence = loss::sequence_loss(&logits, &batch.labels, &batch.label_mask, counts.label_tokens.max(1) as f64)?;
+        let sequence = if batch.counts.label_tokens == 0 {
+            Tensor::zeros((), DType::F32, &Device::Cpu)?
+        } else {
+            let logits = self.reply_logits(batch, &hidden, &levels)?;
+            loss::sequence_loss(&logits, &batch.labels, &batch.label_mask, counts.label_tokens as f64)?
+        };
         let level_values = (counts.level_rows * 6).max(1) as f64;
         let error = (&levels - &batch.target_levels)?.abs()?;
-        let within = error.le(0.15f32)?.to_dtype(candle_core::DType::F32)?.broadcast_mul(&batch.target_levels_mask.unsqueeze(1)?)?;
+        let within = error.le(0.15f32)?.to_dtype(DType::F32)?.broadcast_mul(&batch.target_levels_mask.unsqueeze(1)?)?;
         Ok(Losses {
             sequence,
             level_mse: loss::level_mse(&levels, &batch.target_levels, &batch.target_levels_mask, level_values)?,
@@ -210,22 +218,27 @@ impl Trainer {
     pub(crate) fn gradients(&self, examples: &[EncodedExample]) -> Result<(LossReport, Gradients)> {
         let parts = self.parts(examples)?;
         let mut counts = Counts::default();
-        for part in &parts {
-            counts += part.counts;
+        for bucket in parts.iter().flatten() {
+            counts += bucket.counts;
         }
-        let share = 1.0 / parts.len() as f64;
-        let results: Vec<Result<(LossReport, Gradients)>> = std::thread::scope(|scope| {
+        let share = 1.0 / parts.iter().flatten().count() as f64;
+        let sums: Vec<Result<(LossReport, Gradients)>> = std::thread::scope(|scope| {
             let threads: Vec<_> = parts
                 .iter()
                 .zip(&self.models)
-                .map(|(part, model)| scope.spawn(move || self.part_gradients(model, part, counts, share)))
+                .map(|(part, model)| scope.spawn(move || self.sum(part.iter().map(|bucket| self.bucket_gradients(model, bucket, counts, share)))))
                 .collect();
             threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(anyhow!("a training thread panicked")))).collect()
         });
+        self.sum(sums)
+    }
+
+    /// Sums losses and gradients.
+    fn sum(&self, parts: impl IntoIterator<Item = Result<(LossReport, Gradients)>>) -> Result<(LossReport, Gradients)> {
         let mut total = LossReport::default();
         let mut sum = Gradients::new();
-        for result in results {
-            let (report, gradients) = result?;
+        for part in parts {
+            let (report, gradients) = part?;
             total += report;
             for (name, gradient) in gradients {
                 match sum.get_mut(&name) {
@@ -239,20 +252,23 @@ impl Trainer {
         Ok((total, sum))
     }
 
-    /// Examples sorted by length into as many parts as there are models, each of about as many tokens.
-    fn parts(&self, examples: &[EncodedExample]) -> Result<Vec<Batch>> {
-        let mut sorted: Vec<&EncodedExample> = examples.iter().collect();
-        sorted.sort_by_key(|example| example.target.len() * 2 + example.source.len());
-        let threads = self.models.len().min(examples.len()).max(1);
-        let parts = (0..threads).map(|thread| {
-            let part: Vec<EncodedExample> = sorted.iter().skip(thread).step_by(threads).map(|example| (*example).clone()).collect();
-            Batch::new(&part, &self.config)
-        });
-        parts.collect()
+    /// Buckets of examples of like length, dealt to as many parts as there are models so that each has about as much to do.
+    fn parts(&self, examples: &[EncodedExample]) -> Result<Vec<Vec<Batch>>> {
+        let mut sorted = examples.to_vec();
+        sorted.sort_by_key(|example| (example.target.len(), example.source.len()));
+        let threads = self.models.len();
+        let rows = sorted.len().div_ceil(threads * BUCKETS_PER_THREAD).max(1);
+        let mut parts = vec![Vec::new(); threads];
+        // There and back again: the longest goes with the shortest.
+        let order = (0..threads).chain((0..threads).rev()).cycle();
+        for (bucket, part) in sorted.chunks(rows).zip(order) {
+            parts[part].push(Batch::new(bucket, &self.config)?);
+        }
+        Ok(parts)
     }
 
-    fn part_gradients(&self, model: &Model, part: &Batch, counts: Counts, share: f64) -> Result<(LossReport, Gradients)> {
-        let losses = model.losses(part, counts)?;
+    fn bucket_gradients(&self, model: &Model, bucket: &Batch, counts: Counts, share: f64) -> Result<(LossReport, Gradients)> {
+        let losses = model.losses(bucket, counts)?;
         let report = losses.report(self.objective, share)?;
         let store = losses.total(self.objective, share)?.backward()?;
         let mut gradients = Gradients::new();
