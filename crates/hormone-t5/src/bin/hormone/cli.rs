@@ -22,6 +22,8 @@ pub(crate) enum Command {
     Train(TrainArguments),
     /// Measure a model on held-out text.
     Eval(EvalArguments),
+    /// Write unseen messages with their replies, as they come, to a Markdown file.
+    Samples(SamplesArguments),
     /// Write what the page loads: safetensors f16, GGUF Q8_0 and an entry in the manifest.
     Export(ExportArguments),
     /// Read texts: one JSON line each with levels and tone.
@@ -122,9 +124,40 @@ pub(crate) struct EvalArguments {
     pub(crate) texts: TextArguments,
     #[command(flatten)]
     pub(crate) model: ModelArguments,
+    /// Messages written to evaluate and for nothing else.
+    #[arg(long, default_value = "assets/data/heldout.jsonl")]
+    pub(crate) heldout: PathBuf,
+    /// Print this table beside ours.
+    #[arg(long, value_enum)]
+    pub(crate) against: Option<Reference>,
+    /// Run folder with the same weights in full precision, to say what 8 bits cost.
+    #[arg(long)]
+    pub(crate) full_precision: Option<PathBuf>,
     /// Write the numbers as JSON here as well.
     #[arg(long)]
     pub(crate) json: Option<PathBuf>,
+}
+
+/// Whose figures ours are set beside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Reference {
+    /// The paper's table.
+    Paper,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SamplesArguments {
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+    /// Messages written to evaluate and for nothing else.
+    #[arg(long, default_value = "assets/data/heldout.jsonl")]
+    pub(crate) heldout: PathBuf,
+    /// How many of them.
+    #[arg(long, default_value_t = 50)]
+    pub(crate) count: usize,
+    /// Where to write.
+    #[arg(long, default_value = "docs/samples.md")]
+    pub(crate) output: PathBuf,
 }
 
 /// Which model.

@@ -6,6 +6,7 @@
 mod cleaning;
 mod conversations;
 mod goemotions;
+mod label_levels;
 mod sentences;
 mod small_talk;
 
@@ -34,12 +35,10 @@ pub(crate) struct TurnPair {
 pub(crate) struct LabelledText {
     /// The text.
     pub(crate) text: String,
-    /// GoEmotions' names of its feelings.
-    pub(crate) labels: Vec<String>,
     /// The one tone that all its labels fall in, if there is one.
     pub(crate) tone: Option<Tone>,
-    /// That tone's levels.
-    pub(crate) levels: Option<HormoneLevels>,
+    /// The mean of its labels' levels.
+    pub(crate) levels: HormoneLevels,
 }
 
 /// GoEmotions' three parts; no text of `train` is in one of the others.

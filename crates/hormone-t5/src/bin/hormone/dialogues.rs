@@ -2,6 +2,8 @@
 //! replies in the four other tones.
 
 mod surface;
+#[cfg(test)]
+mod written;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;

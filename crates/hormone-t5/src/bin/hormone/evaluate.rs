@@ -116,7 +116,8 @@ impl HeldOut {
             Ok((right, shuffled, batch.counts.label_tokens))
         })?;
         let tokens: usize = losses.iter().map(|(.., tokens)| tokens).sum();
-        let sum = |loss: &dyn Fn(&(f32, f32, usize)) -> f32| losses.iter().map(|batch| f64::from(loss(batch)) * batch.2 as f64).sum::<f64>();
+        let sum =
+            |loss: &dyn Fn(&(f32, f32, usize)) -> f32| losses.iter().map(|batch| f64::from(loss(batch)) * batch.2 as f64).sum::<f64>();
         let (right, shuffled) = (sum(&|batch| batch.0), sum(&|batch| batch.1));
         report.reply_tokens = tokens;
         report.sequence_loss = right / tokens.max(1) as f64;
@@ -126,7 +127,7 @@ impl HeldOut {
 }
 
 /// `measure` of every item, in order.
-fn on_all_cores<T: Sync, R: Send>(items: &[T], measure: impl Fn(&T) -> Result<R> + Sync) -> Result<Vec<R>> {
+pub(crate) fn on_all_cores<T: Sync, R: Send>(items: &[T], measure: impl Fn(&T) -> Result<R> + Sync) -> Result<Vec<R>> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
     let work = || -> Result<Vec<(usize, R)>> {
@@ -150,7 +151,7 @@ fn as_levels(tensor: &Tensor) -> Result<Vec<HormoneLevels>> {
     Ok(rows.into_iter().map(|row| HormoneLevels::from(std::array::from_fn(|place| row.get(place).copied().unwrap_or_default()))).collect())
 }
 
-fn hormone_report(rows: &[(HormoneLevels, HormoneLevels)], hormone: Hormone) -> HormoneReport {
+pub(crate) fn hormone_report(rows: &[(HormoneLevels, HormoneLevels)], hormone: Hormone) -> HormoneReport {
     let errors = || rows.iter().map(|(predicted, target)| f64::from(predicted.get(hormone) - target.get(hormone)));
     let mut means = Vec::new();
     for tone in Tone::ALL {
@@ -169,7 +170,7 @@ fn hormone_report(rows: &[(HormoneLevels, HormoneLevels)], hormone: Hormone) -> 
     }
 }
 
-fn macro_f1(tones: &[(Tone, Tone)]) -> f64 {
+pub(crate) fn macro_f1(tones: &[(Tone, Tone)]) -> f64 {
     let f1 = Tone::ALL.into_iter().filter_map(|tone| {
         let count = |keep: &dyn Fn(&(Tone, Tone)) -> bool| tones.iter().filter(|pair| keep(pair)).count() as f64;
         let both = count(&|(predicted, target)| *predicted == tone && *target == tone);

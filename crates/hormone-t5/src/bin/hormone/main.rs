@@ -7,6 +7,7 @@ mod corpora;
 mod dialogues;
 mod embeddings;
 mod evaluate;
+mod evaluation;
 mod export;
 mod loss;
 mod mixture;
@@ -29,7 +30,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> Result<()> {
     let cli = Cli::parse();
-    if matches!(cli.command, Command::Pretrain(_) | Command::Train(_)) {
+    if matches!(cli.command, Command::Pretrain(_) | Command::Train(_) | Command::Eval(_)) {
         use_one_thread_per_product();
         keep_freed_memory();
     }
@@ -37,7 +38,8 @@ fn main() -> Result<()> {
         Command::Tokenizer(arguments) => stages::tokenizer(&arguments),
         Command::Pretrain(arguments) => stages::pretrain(&arguments),
         Command::Train(arguments) => stages::train(&arguments),
-        Command::Eval(arguments) => stages::eval(&arguments),
+        Command::Eval(arguments) => evaluation::eval(&arguments),
+        Command::Samples(arguments) => evaluation::samples(&arguments),
         Command::Export(arguments) => export::export(&arguments),
         Command::Analyze(arguments) => talk::analyze(&arguments),
         Command::Generate(arguments) => talk::generate(&arguments),

@@ -71,13 +71,24 @@ impl Example {
         }
     }
 
-    /// A labelled text without a reply; `None` where its feelings are of several tones.
+    /// A dialogue's flat reply, and its strong ones in every tone that was written, each under that tone's levels.
+    pub(crate) fn of_every_strength(dialogue: &Dialogue) -> Vec<Self> {
+        let with = |reply: &str, tone: Option<Tone>, alpha: f32| Self {
+            target: Some(reply.to_string()),
+            reply_levels: tone.map(Tone::levels),
+            alpha: Some(alpha),
+            ..Self::paper(dialogue)
+        };
+        let strong = Tone::ALL.into_iter().filter_map(|tone| Some(with(dialogue.strong_reply(tone)?, Some(tone), 0.4)));
+        std::iter::once(with(&dialogue.flat, None, 0.0)).chain(strong).collect()
+    }
+
+    /// A labelled text without a reply, with its tone's levels; `None` where its feelings are of several tones.
     fn levels(row: &LabelledText) -> Option<Self> {
-        let levels = row.levels?;
         Some(Self {
             source: row.text.clone(),
             target: None,
-            target_levels: Some(levels),
+            target_levels: Some(row.tone?.levels()),
             reply_levels: None,
             alpha: Some(0.0),
             kind: Kind::Levels,
@@ -103,8 +114,8 @@ pub(crate) struct Mixture {
     config: MixtureConfig,
     seed: u64,
     kinds: WeightedIndex<f64>,
-    /// Labelled rows of one tone each, by tone, and how often each tone is drawn.
-    labelled: Vec<(Tone, Vec<Reflected>)>,
+    /// Labelled rows of one tone each, by tone, then those of none or several; and how often each list is drawn.
+    labelled: Vec<Vec<Reflected>>,
     tones: WeightedIndex<f64>,
     reflections: Reflections,
     dialogues: Vec<Dialogue>,
@@ -122,8 +133,8 @@ impl Mixture {
         let frames = Frames::load()?;
         let (reflections, unseen) = Reflections::new(&corpora, frames);
         let held_out = held_out(&corpora, &split, &reflections, &unseen);
-        let labelled: Vec<(Tone, Vec<Reflected>)> =
-            Tone::ALL.into_iter().map(|tone| (tone, rows_of(&corpora.goemotions.train, tone))).collect();
+        let labelled: Vec<Vec<Reflected>> =
+            Tone::ALL.into_iter().map(Some).chain([None]).map(|tone| rows_of(&corpora.goemotions.train, tone)).collect();
         let balanced = |count: usize| (count as f64).powf(1.0 - config.tone_balance);
         let Corpora {
             persona_chat,
@@ -143,12 +154,12 @@ impl Mixture {
         let turns = vec![related(persona_chat), related(topical_chat), personality_chat, qna_chitchat, chatterbot];
         let sentences = [common_voice, tatoeba, tinystories.train, storybooks, persona_facts].concat();
         ensure!(
-            !split.train.is_empty() && labelled.iter().all(|(_, rows)| !rows.is_empty()),
+            !split.train.is_empty() && labelled.iter().take(Tone::ALL.len()).all(|rows| !rows.is_empty()),
             "expected dialogues, and labelled texts of every tone, to train on"
         );
         Ok(Self {
             kinds: WeightedIndex::new(config.weights()).context("mixture: expected weights that are not all 0")?,
-            tones: WeightedIndex::new(labelled.iter().map(|(_, rows)| balanced(rows.len())))?,
+            tones: WeightedIndex::new(labelled.iter().map(|rows| if rows.is_empty() { 0.0 } else { balanced(rows.len()) }))?,
             turn_lists: WeightedIndex::new(
                 TURN_WEIGHTS.iter().zip(&turns).map(|(weight, list)| if list.is_empty() { 0.0 } else { *weight }),
             )
@@ -187,21 +198,14 @@ impl Mixture {
     }
 
     fn labelled_text(&self, rng: &mut ChaCha8Rng) -> Example {
-        let (_, rows) = &self.labelled[self.tones.sample(rng)];
+        let rows = &self.labelled[self.tones.sample(rng)];
         let row = &rows[rng.random_range(0..rows.len())];
         let reflective = row.reflection.is_some() && rng.random_bool(self.config.reflected_levels);
         if reflective {
             return Example { kind: Kind::Levels, ..self.reflections.reply(row, &self.config, rng) };
         }
         let source = vary(&row.text, SurfaceShares::LIGHT, rng);
-        Example {
-            source,
-            target: None,
-            target_levels: row.tone.map(Tone::levels),
-            reply_levels: None,
-            alpha: Some(0.0),
-            kind: Kind::Levels,
-        }
+        Example { source, target: None, target_levels: row.levels, reply_levels: None, alpha: Some(0.0), kind: Kind::Levels }
     }
 
     fn dialogue(&self, rng: &mut ChaCha8Rng) -> Example {
@@ -276,8 +280,8 @@ fn jittered(tone: Tone, jitter: f32, rng: &mut impl Rng) -> HormoneLevels {
     levels.map(|level| if jitter > 0.0 { (level + rng.random_range(-jitter..jitter)).clamp(0.0, 1.0) } else { level }).into()
 }
 
-fn rows_of(rows: &[LabelledText], tone: Tone) -> Vec<Reflected> {
-    let rows = rows.iter().filter(|row| row.tone == Some(tone)).map(|row| Reflected::new(&row.text, row.tone));
+fn rows_of(rows: &[LabelledText], tone: Option<Tone>) -> Vec<Reflected> {
+    let rows = rows.iter().filter(|row| row.tone == tone).map(Reflected::labelled);
     rows.filter(|row| row.reflection.is_none() || !is_held_out(&row.text)).collect()
 }
 
@@ -286,16 +290,9 @@ fn held_out(corpora: &Corpora, split: &Split, reflections: &Reflections, unseen:
     let step = rows.len().div_ceil(WATCHED_ROWS).max(1);
     let mut examples: Vec<Example> = rows.into_iter().step_by(step).collect();
     for dialogue in &split.validation {
-        let with = |reply: &str, tone: Option<Tone>, alpha: f32| Example {
-            target: Some(reply.to_string()),
-            target_levels: None,
-            reply_levels: tone.map(Tone::levels),
-            alpha: Some(alpha),
-            ..Example::paper(dialogue)
-        };
-        examples.push(with(&dialogue.flat, None, 0.0));
-        examples.push(Example { target_levels: Some(dialogue.tone.levels()), ..with(&dialogue.strong, Some(dialogue.tone), 0.4) });
-        examples.extend(dialogue.other_tones().filter_map(|tone| Some(with(dialogue.strong_reply(tone)?, Some(tone), 0.4))));
+        let mut replies = Example::of_every_strength(dialogue);
+        replies.iter_mut().skip(1).for_each(|example| example.target_levels = None);
+        examples.extend(replies);
     }
     examples.extend(reflections.held_out(unseen));
     examples.retain(|example| example.target.as_deref().is_none_or(|reply| !is_coarse(reply)));

@@ -1,4 +1,4 @@
-//! The stages of a model's life: vocabulary, training from random weights, fine-tuning as in the paper, evaluation.
+//! The stages of a model's life: vocabulary, training from random weights, fine-tuning as in the paper.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use candle_core::{Device, Tensor, Var};
-use hormone_t5::{Hormone, HormoneConfig, T5Config, TextTokenizer, Tone};
+use hormone_t5::{Hormone, HormoneConfig, T5Config, TextTokenizer};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -15,14 +15,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::batch::EncodedExample;
 use crate::checkpoint::ModelFolder;
-use crate::cli::{EvalArguments, PretrainArguments, Recipe, RunArguments, TokenizerArguments, TrainArguments};
+use crate::cli::{PretrainArguments, Recipe, RunArguments, TokenizerArguments, TrainArguments};
 use crate::corpora::Corpora;
 use crate::dialogues::{self, Split};
 use crate::evaluate::HeldOut;
 use crate::mixture::{Example, Mixture, MixtureConfig};
 use crate::run::{self, EarlyStop, RunOptions};
 use crate::schedule::Schedule;
-use crate::trainer::{Model, Objective, Trainer, TrainerOptions};
+use crate::trainer::{Objective, Trainer, TrainerOptions};
 use crate::{embeddings, tokenizer_training};
 
 const END_TOKEN: u32 = 1;
@@ -218,74 +218,6 @@ fn copy_projections(variables: &mut BTreeMap<String, Var>, config: &T5Config) ->
             let name = format!("hormone_block.hormone_heads.{}.{own}.weight", hormone.name());
             variables.insert(name, Var::from_tensor(&source.as_tensor().copy()?)?);
         }
-    }
-    Ok(())
-}
-
-/// `eval`'s JSON.
-#[derive(Debug, Serialize)]
-struct Evaluation {
-    dialogue_tone_accuracy: f64,
-    dialogue_level_mse: f64,
-    goemotions_tone_accuracy: f64,
-    goemotions_tone_macro_f1: f64,
-    reply_loss_per_token: f64,
-    conditional_gain: f64,
-    dialogues: crate::evaluate::HeldOutReport,
-    goemotions: crate::evaluate::HeldOutReport,
-}
-
-/// Held-out dialogues and GoEmotions' test rows.
-pub(crate) fn eval(arguments: &EvalArguments) -> Result<()> {
-    let model = crate::talk::load(&arguments.model)?;
-    let split = Split::new(dialogues::load(&arguments.texts.dialogues)?, 42);
-    let max_tokens = model.hormone_config().max_source_tokens;
-    let tokenizer = model.tokenizer().for_training();
-    let encode = |example: &Example| EncodedExample::new(example, &tokenizer, &model.hormone_config().prompt_prefix, max_tokens);
-    let held_out: Vec<EncodedExample> = split.validation.iter().map(|dialogue| encode(&Example::paper(dialogue))).collect::<Result<_>>()?;
-    let test: Vec<EncodedExample> = Corpora::goemotions_test(&arguments.texts.data)?.iter().map(encode).collect::<Result<_>>()?;
-    let parts =
-        Model { t5: model.t5().clone(), block: model.block().clone(), attention_temperature: model.hormone_config().attention_temperature };
-    let dialogues = HeldOut::new(&held_out, model.config())?.report(&parts)?;
-    let goemotions = HeldOut::new(&test, model.config())?.report(&parts)?;
-
-    println!("{} held-out dialogues (split by unique dialogue; the paper's own split leaked):", dialogues.level_rows);
-    println!("{:<12} {:>6} {:>6} {:>14} {:>6}", "hormone", "MSE", "MAE", "within 0.15", "range");
-    for (hormone, report) in Hormone::ALL.iter().zip(&dialogues.hormones) {
-        println!(
-            "{:<12} {:>6.3} {:>6.3} {:>12.1} % {:>6.2}",
-            hormone.name(),
-            report.mse,
-            report.mae,
-            100.0 * report.accuracy,
-            report.range
-        );
-    }
-    println!(
-        "nearest of {} tones: {:.1} %; reply loss per token {:.3}, conditional gain {:.3}",
-        Tone::ALL.len(),
-        100.0 * dialogues.tone_accuracy,
-        dialogues.sequence_loss,
-        dialogues.conditional_gain
-    );
-    println!(
-        "{} GoEmotions test rows of one tone: {:.1} %, macro-F1 {:.3}",
-        goemotions.level_rows,
-        100.0 * goemotions.tone_accuracy,
-        goemotions.tone_macro_f1
-    );
-    if let Some(path) = &arguments.json {
-        let evaluation = Evaluation {
-            dialogue_tone_accuracy: dialogues.tone_accuracy,
-            dialogue_level_mse: dialogues.level_mse,
-            goemotions_tone_accuracy: goemotions.tone_accuracy,
-            goemotions_tone_macro_f1: goemotions.tone_macro_f1,
-            reply_loss_per_token: dialogues.sequence_loss,
-            conditional_gain: dialogues.conditional_gain,
-            dialogues,
-            goemotions,
-        };
-        fs::write(path, serde_json::to_vec_pretty(&evaluation)?).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
 }

@@ -7,8 +7,8 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use hormone_t5::Tone;
 
+use super::label_levels::LabelLevels;
 use super::{GoEmotions, LabelledText, read_text, tidy};
 
 /// Put for `[NAME]`: first names of many places.
@@ -34,18 +34,6 @@ pub(super) fn goemotions(folder: &Path) -> Result<GoEmotions> {
     Ok(GoEmotions { train, dev, test })
 }
 
-/// One tone for one GoEmotions feeling, as the data folder's README groups them.
-fn tone_of(label: &str) -> Option<Tone> {
-    match label {
-        "admiration" | "approval" | "caring" | "gratitude" | "love" => Some(Tone::Friendly),
-        "excitement" | "joy" | "pride" => Some(Tone::Excited),
-        "anger" | "annoyance" | "disgust" => Some(Tone::Rude),
-        "sadness" | "grief" | "disappointment" | "remorse" => Some(Tone::Sad),
-        "neutral" => Some(Tone::Neutral),
-        _ => None,
-    }
-}
-
 const ROW: &str = "rows of text, tab, label ids, tab, comment id";
 
 fn raw_texts(path: &Path) -> Result<Vec<String>> {
@@ -53,6 +41,7 @@ fn raw_texts(path: &Path) -> Result<Vec<String>> {
 }
 
 fn part(path: &Path, names: &[&str], left_out: &HashSet<String>) -> Result<Vec<LabelledText>> {
+    let table = LabelLevels::load()?;
     let mut rows = Vec::new();
     for (index, line) in read_text(path, ROW)?.lines().enumerate() {
         let place = || format!("{}, line {}: expected {ROW}", path.display(), index + 1);
@@ -64,9 +53,8 @@ fn part(path: &Path, names: &[&str], left_out: &HashSet<String>) -> Result<Vec<L
         }
         let label = |id: &str| id.parse::<usize>().ok().and_then(|id| names.get(id)).map(ToString::to_string);
         let labels = ids.split(',').map(|id| label(id).with_context(place)).collect::<Result<Vec<String>>>()?;
-        let tones: HashSet<Option<Tone>> = labels.iter().map(|label| tone_of(label)).collect();
-        let tone = if tones.len() == 1 { tones.into_iter().next().flatten() } else { None };
-        rows.push(LabelledText { text: tidy(&without_masks(text)), labels, tone, levels: tone.map(Tone::levels) });
+        let (tone, levels) = (table.tone(&labels).with_context(place)?, table.mean(&labels).with_context(place)?);
+        rows.push(LabelledText { text: tidy(&without_masks(text)), tone, levels });
     }
     Ok(rows)
 }
@@ -87,6 +75,8 @@ fn without_masks(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use hormone_t5::Tone;
+
     use super::*;
 
     #[test]

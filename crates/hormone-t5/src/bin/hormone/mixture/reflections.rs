@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use hormone_t5::Tone;
+use hormone_t5::{HormoneLevels, Tone};
 use rand::distr::Distribution;
 use rand::distr::weighted::WeightedIndex;
 use rand::seq::IndexedRandom;
@@ -10,7 +10,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::{Example, Kind, MILD_ALPHA, MixtureConfig, STRONG_ALPHA, is_held_out, jittered};
-use crate::corpora::{Corpora, is_coarse, word_count};
+use crate::corpora::{Corpora, LabelledText, is_coarse, word_count};
 use crate::dialogues::{SurfaceShares, vary};
 use crate::reflection::{Frames, Reflection, Strength, Subject, is_delicate, reflect};
 
@@ -32,14 +32,21 @@ pub(super) struct Reflected {
     pub(super) text: String,
     /// Its own tone, where it is known.
     pub(super) tone: Option<Tone>,
+    /// The levels the block is to read in it, where they are known.
+    pub(super) levels: Option<HormoneLevels>,
     pub(super) reflection: Option<Reflection>,
     delicate: bool,
 }
 
 impl Reflected {
-    pub(super) fn new(text: &str, tone: Option<Tone>) -> Self {
+    pub(super) fn unlabelled(text: &str) -> Self {
         let short = word_count(text) <= LONGEST && !is_coarse(text);
-        Self { text: text.to_string(), tone, reflection: short.then(|| reflect(text)).flatten(), delicate: is_delicate(text) }
+        let reflection = short.then(|| reflect(text)).flatten();
+        Self { text: text.to_string(), tone: None, levels: None, reflection, delicate: is_delicate(text) }
+    }
+
+    pub(super) fn labelled(row: &LabelledText) -> Self {
+        Self { tone: row.tone, levels: Some(row.levels), ..Self::unlabelled(&row.text) }
     }
 
     fn subject(&self) -> Option<Subject> {
@@ -59,8 +66,8 @@ impl Reflections {
     /// Turns every sentence of the corpora; the second part is never trained on.
     pub(super) fn new(corpora: &Corpora, frames: Frames) -> (Self, Vec<Reflected>) {
         let mut seen = HashSet::new();
-        let plain = corpora.possible_first_person().map(|text| Reflected::new(text, None));
-        let labelled = corpora.goemotions.train.iter().map(|row| Reflected::new(&row.text, row.tone));
+        let plain = corpora.possible_first_person().map(Reflected::unlabelled);
+        let labelled = corpora.goemotions.train.iter().map(Reflected::labelled);
         let all: Vec<Reflected> = labelled
             .chain(plain)
             .filter(|reflected| reflected.reflection.is_some() && seen.insert(reflected.text.to_lowercase()))
@@ -87,7 +94,7 @@ impl Reflections {
         let example = Example {
             source: vary(&reflected.text, SurfaceShares::FULL, rng),
             target: None,
-            target_levels: reflected.tone.map(Tone::levels),
+            target_levels: reflected.levels,
             reply_levels: None,
             alpha: Some(0.0),
             kind: Kind::Reflection,

@@ -39,7 +39,7 @@ fn corpora() -> Corpora {
     let mut corpora = Corpora::default();
     for tone in Tone::ALL {
         for number in 0..50 {
-            let row = |text: String| LabelledText { text, labels: Vec::new(), tone: Some(tone), levels: Some(tone.levels()) };
+            let row = |text: String| LabelledText { text, tone: Some(tone), levels: tone.levels() };
             corpora.goemotions.train.push(row(format!("I lost {number} of my keys, {}", tone.name())));
             corpora.goemotions.dev.push(row(format!("unseen {number} {}", tone.name())));
         }

@@ -1,0 +1,89 @@
+//! What `assets/data` promises: how many dialogues there are, how varied and how careful they are.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use hormone_t5::Tone;
+
+use super::{Dialogue, load};
+use crate::corpora::is_coarse;
+use crate::evaluation::heldout_messages;
+use crate::evaluation::wording::words;
+
+fn data(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/data").join(file)
+}
+
+fn dialogues() -> Vec<Dialogue> {
+    load(&data("dialogues.jsonl")).expect("readable dialogues")
+}
+
+#[test]
+fn every_tone_has_400_messages_and_500_dialogues_have_replies_in_all_tones() {
+    let dialogues = dialogues();
+    for tone in Tone::ALL {
+        assert!(dialogues.iter().filter(|dialogue| dialogue.tone == tone).count() >= 400, "{tone:?}");
+    }
+    assert!(dialogues.iter().filter(|dialogue| !dialogue.other.is_empty()).count() >= 500);
+}
+
+#[test]
+fn no_opening_of_two_words_begins_more_than_one_reply_in_fifty() {
+    let dialogues = dialogues();
+    let replies: Vec<&str> = dialogues.iter().flat_map(|dialogue| dialogue.texts().into_iter().skip(1)).collect();
+    let mut openings: HashMap<Vec<String>, usize> = HashMap::new();
+    for reply in &replies {
+        *openings.entry(words(reply).into_iter().take(2).collect()).or_default() += 1;
+    }
+    let (opening, count) = openings.into_iter().max_by_key(|(_, count)| *count).expect("replies");
+    assert!(count * 50 <= replies.len(), "{opening:?} opens {count} of {} replies", replies.len());
+}
+
+#[test]
+fn no_reply_is_coarse_and_no_reply_is_given_twice() {
+    let dialogues = dialogues();
+    let mut seen = HashSet::new();
+    for reply in dialogues.iter().flat_map(|dialogue| dialogue.texts().into_iter().skip(1)) {
+        assert!(!is_coarse(reply), "{reply}");
+        assert!(seen.insert(words(reply)), "twice: {reply}");
+    }
+}
+
+#[test]
+fn every_tone_is_written_in_capitals_in_small_letters_with_emoji_and_with_exclamation_marks() {
+    let dialogues = dialogues();
+    for tone in Tone::ALL {
+        let share =
+            |holds: &dyn Fn(&str) -> bool| dialogues.iter().filter(|dialogue| dialogue.tone == tone && holds(&dialogue.input)).count();
+        let letters =
+            |text: &str, capital: bool| text.chars().any(|letter| if capital { letter.is_uppercase() } else { letter.is_lowercase() });
+        assert!(share(&|text| letters(text, true) && !letters(text, false)) >= 10, "{tone:?} in capitals");
+        assert!(share(&|text| letters(text, false) && !letters(text, true)) >= 10, "{tone:?} in small letters");
+        assert!(share(&|text| text.contains('!')) >= 10, "{tone:?} with an exclamation mark");
+        assert!(share(&|text| text.chars().any(|mark| mark as u32 > 0x2600)) >= 5, "{tone:?} with an emoji");
+    }
+}
+
+#[test]
+fn whoever_is_in_danger_is_pointed_to_real_help_in_every_tone() {
+    let help = ["help", "line", "emergency", "call", "doctor", "trust", "adult", "service"];
+    let crises: Vec<Dialogue> = dialogues().into_iter().filter(|dialogue| dialogue.topic == "crisis").collect();
+    assert!(crises.len() >= 10);
+    for reply in crises.iter().flat_map(|dialogue| dialogue.texts().into_iter().skip(1)) {
+        let reply_in_small_letters = reply.to_lowercase();
+        assert!(help.iter().any(|word| reply_in_small_letters.contains(word)), "{reply}");
+    }
+    assert!(crises.iter().all(|dialogue| !dialogue.other.is_empty()));
+}
+
+#[test]
+fn held_out_messages_are_50_a_tone_and_none_is_in_the_dialogues() {
+    let heldout = heldout_messages(&data("heldout.jsonl")).expect("readable messages");
+    for tone in Tone::ALL {
+        assert_eq!(heldout.iter().filter(|message| message.tone == tone).count(), 50, "{tone:?}");
+    }
+    let written: HashSet<Vec<String>> = dialogues().iter().map(|dialogue| words(&dialogue.input)).collect();
+    let messages: HashSet<Vec<String>> = heldout.iter().map(|message| words(&message.input)).collect();
+    assert_eq!(messages.len(), heldout.len());
+    assert!(messages.is_disjoint(&written));
+}
