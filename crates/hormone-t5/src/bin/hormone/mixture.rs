@@ -198,13 +198,19 @@ impl Mixture {
     }
 
     fn labelled_text(&self, rng: &mut ChaCha8Rng) -> Example {
+        if rng.random_bool(self.config.own_levels) {
+            let dialogue = &self.dialogues[rng.random_range(0..self.dialogues.len())];
+            let input = with_other_name(&[&dialogue.input], rng).concat();
+            let source = vary(&without_words(&input, self.config.lost_words, rng), SurfaceShares::FULL, rng);
+            return Example { target: None, alpha: Some(0.0), source, kind: Kind::Levels, ..Example::paper(dialogue) };
+        }
         let rows = &self.labelled[self.tones.sample(rng)];
         let row = &rows[rng.random_range(0..rows.len())];
         let reflective = row.reflection.is_some() && rng.random_bool(self.config.reflected_levels);
         if reflective {
             return Example { kind: Kind::Levels, ..self.reflections.reply(row, &self.config, rng) };
         }
-        let source = vary(&row.text, SurfaceShares::LIGHT, rng);
+        let source = vary(&without_words(&row.text, self.config.lost_words, rng), SurfaceShares::LIGHT, rng);
         Example { source, target: None, target_levels: row.levels, reply_levels: None, alpha: Some(0.0), kind: Kind::Levels }
     }
 
@@ -272,6 +278,13 @@ impl Corpora {
     pub(crate) fn goemotions_test(data: &std::path::Path) -> Result<Vec<Example>> {
         Ok(Self::goemotions(data)?.test.iter().filter_map(Example::levels).collect())
     }
+}
+
+/// Each word is lost with probability `share`; one at least stays.
+fn without_words(text: &str, share: f64, rng: &mut impl Rng) -> String {
+    let words: Vec<&str> = text.split(' ').collect();
+    let kept: Vec<&str> = words.iter().copied().filter(|_| !rng.random_bool(share)).collect();
+    if kept.is_empty() { words.choose(rng).copied().unwrap_or_default().to_string() } else { kept.join(" ") }
 }
 
 /// A tone's levels, each moved by at most `jitter`.

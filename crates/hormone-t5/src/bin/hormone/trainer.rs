@@ -165,6 +165,8 @@ pub(crate) struct TrainerOptions {
     pub(crate) clip_norm: f64,
     pub(crate) threads: usize,
     pub(crate) seed: u64,
+    /// The token embeddings learn at this part of the rate.
+    pub(crate) embedding_rate: f64,
     /// Beginnings of names that stay as they are.
     pub(crate) frozen: Vec<String>,
 }
@@ -190,7 +192,7 @@ impl Trainer {
         Ok(Self {
             models: (0..options.threads.max(1)).map(with_dropout).collect(),
             trained: variables.iter().filter(|(name, _)| !frozen(name)).map(|(name, variable)| (name.clone(), variable.clone())).collect(),
-            optimizer: AdamW::new(options.weight_decay, options.clip_norm),
+            optimizer: AdamW::new(options.weight_decay, options.clip_norm).with_slower("t5.shared.weight", options.embedding_rate),
             objective: options.objective,
             config,
             hormone_config,
@@ -313,7 +315,15 @@ mod tests {
     }
 
     fn options(threads: usize) -> TrainerOptions {
-        TrainerOptions { objective: Objective::PAPER, weight_decay: 0.0, clip_norm: 1e9, threads, seed: 1, frozen: Vec::new() }
+        TrainerOptions {
+            objective: Objective::PAPER,
+            weight_decay: 0.0,
+            clip_norm: 1e9,
+            threads,
+            seed: 1,
+            embedding_rate: 1.0,
+            frozen: Vec::new(),
+        }
     }
 
     fn ids(row: &Value) -> Vec<u32> {

@@ -27,6 +27,10 @@ pub(crate) struct MixtureConfig {
     pub(crate) predicted_levels: f64,
     /// Share of labelled texts with a reflective reply, where the text can be turned.
     pub(crate) reflected_levels: f64,
+    /// Share of level examples that come from our own dialogues.
+    pub(crate) own_levels: f64,
+    /// Share of words lost from messages of which only the levels are learnt: what a few words show should not hang on one of them.
+    pub(crate) lost_words: f64,
     /// How evenly the tones of labelled texts are drawn: 0 as they come, 1 all alike.
     pub(crate) tone_balance: f64,
     /// Farthest that a given level is moved from its tone's.
@@ -46,6 +50,8 @@ impl Default for MixtureConfig {
             other_tones: 0.35,
             predicted_levels: 0.3,
             reflected_levels: 0.5,
+            own_levels: 0.0,
+            lost_words: 0.0,
             tone_balance: 0.3,
             level_jitter: 0.04,
         }
@@ -66,6 +72,8 @@ impl MixtureConfig {
             ("other_tones", self.other_tones),
             ("predicted_levels", self.predicted_levels),
             ("reflected_levels", self.reflected_levels),
+            ("own_levels", self.own_levels),
+            ("lost_words", self.lost_words),
             ("tone_balance", self.tone_balance),
             ("level_jitter", f64::from(self.level_jitter)),
         ];
