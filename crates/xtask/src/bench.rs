@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use walkdir::WalkDir;
 use xtask::static_server::StaticServer;
@@ -54,9 +54,12 @@ struct Results<'a> {
     samples: &'a Samples,
 }
 
-/// Builds, runs and prints. `onnx` holds files made by `scripts/export_onnx.py`.
-pub(crate) fn bench(onnx: Option<&Path>, quick: bool) -> Result<()> {
-    let dist = bundle::build(&PublicUrl::default())?;
+/// Builds (or takes the page in `dist`), runs and prints. `onnx` holds files made by `scripts/export_onnx.py`.
+pub(crate) fn bench(dist: Option<&Path>, onnx: Option<&Path>, quick: bool) -> Result<()> {
+    let dist = match dist {
+        Some(dist) => dist.to_path_buf(),
+        None => bundle::build(&PublicUrl::default())?,
+    };
     let browser = Browser::ensure()?;
     let folder = project::target().join("bench");
     let collector = Collector::start()?;

@@ -62,6 +62,9 @@ enum Command {
         /// Files of `scripts/export_onnx.py`: onnxruntime-web runs too
         #[arg(long, value_name = "DIR")]
         onnx: Option<PathBuf>,
+        /// A page built before, instead of building it now: to compare versions
+        #[arg(long, value_name = "DIR")]
+        dist: Option<PathBuf>,
         /// Few rounds, to see that all works
         #[arg(long)]
         quick: bool,
@@ -73,7 +76,7 @@ fn main() -> ExitCode {
         Command::Serve { port, open, public_url } => serve::serve(port, open, &public_url),
         Command::Build { public_url } => bundle::build(&public_url).map(|_| ()),
         Command::Test { only, filter } => tests::test(only, filter.as_deref()),
-        Command::Bench { onnx, quick } => bench::bench(onnx.as_deref(), quick),
+        Command::Bench { onnx, dist, quick } => bench::bench(dist.as_deref(), onnx.as_deref(), quick),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
