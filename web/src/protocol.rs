@@ -240,7 +240,7 @@ pub struct LoadedModel {
     pub load_ms: f64,
 }
 
-/// How long a reply took, this lane's steps only.
+/// How long a reply took: the steps that it had a part in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub struct LaneTimings {
     /// From the lane's start to its first token.

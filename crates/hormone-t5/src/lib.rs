@@ -27,6 +27,7 @@ pub mod linear;
 pub mod manifest;
 pub mod ops;
 pub mod pipeline;
+pub mod q8;
 pub mod t5;
 pub mod tokenizer;
 pub mod weights;

@@ -3,31 +3,26 @@
 use std::sync::Arc;
 use std::sync::Mutex;
 
-use candle_core::quantized::QMatMul;
-use candle_core::{Device, Module, Tensor};
+use candle_core::{CpuStorage, CustomOp1, Device, Layout, Shape, Tensor};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::ops;
+use crate::q8::{Activations, Q8Matrix};
 use crate::weights::{Init, Matrix};
 use crate::{Result, Weights};
 
 /// `y = x W^T + b`, with `W [out, in]`.
 #[derive(Clone, Debug)]
 pub struct Linear {
-    product: Product,
+    matrix: Matrix,
     bias: Option<Tensor>,
-}
-
-#[derive(Clone, Debug)]
-enum Product {
-    Dense(Tensor),
-    Quantized(QMatMul),
 }
 
 impl Linear {
     /// Loads `weight`, without bias.
     pub fn load(weights: &Weights, inputs: usize, outputs: usize, init: Init) -> Result<Self> {
-        Self::from_matrix(weights.matrix("weight", &[outputs, inputs], init)?)
+        Ok(Self::from_matrix(weights.matrix("weight", &[outputs, inputs], init)?))
     }
 
     /// Loads `weight` and `bias`.
@@ -37,18 +32,14 @@ impl Linear {
     }
 
     /// Multiplies by a matrix that is also used elsewhere.
-    pub fn from_matrix(matrix: Matrix) -> Result<Self> {
-        let product = match matrix {
-            Matrix::Dense(weight) => Product::Dense(weight),
-            Matrix::Quantized(weight) => Product::Quantized(QMatMul::from_arc(weight)?),
-        };
-        Ok(Self { product, bias: None })
+    pub fn from_matrix(matrix: Matrix) -> Self {
+        Self { matrix, bias: None }
     }
 
     /// `x [.., in]` to `[.., out]`.
     pub fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        let y = match &self.product {
-            Product::Dense(weight) => {
+        let y = match &self.matrix {
+            Matrix::Dense(weight) => {
                 let mut shape = x.dims().to_vec();
                 let (outputs, inputs) = weight.dims2()?;
                 let rows = x.elem_count() / inputs;
@@ -58,12 +49,82 @@ impl Linear {
                 }
                 y.reshape(shape)?
             }
-            Product::Quantized(weight) => weight.forward(&x.contiguous()?)?,
+            Matrix::Quantized(weight) => x.contiguous()?.apply_op1_no_bwd(&QuantizedProduct(weight.clone()))?,
         };
         match &self.bias {
             Some(bias) => Ok(y.broadcast_add(bias)?),
             None => Ok(y),
         }
+    }
+
+    /// Columns of the matrix.
+    pub(crate) fn inputs(&self) -> Result<usize> {
+        Ok(match &self.matrix {
+            Matrix::Dense(weight) => weight.dim(1)?,
+            Matrix::Quantized(weight) => weight.inputs(),
+        })
+    }
+
+    /// The same without gradients and without bias, on rows at hand.
+    pub(crate) fn product(&self, x: &Rows, y: &mut Vec<f32>) -> Result<()> {
+        match &self.matrix {
+            Matrix::Dense(weight) => {
+                let (outputs, inputs) = weight.dims2()?;
+                y.resize(x.values.len() / inputs * outputs, 0.0);
+                ops::with_values(weight, |weight| ops::product(&x.values, weight, inputs, y))
+            }
+            Matrix::Quantized(weight) => {
+                y.resize(x.values.len() / weight.inputs() * weight.outputs(), 0.0);
+                weight.product(&x.activations, y);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Rows that are multiplied by one or several matrices.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    values: Vec<f32>,
+    activations: Activations,
+}
+
+impl Rows {
+    /// Takes rows of this width; `fill` writes them.
+    pub(crate) fn set(&mut self, count: usize, width: usize, fill: impl FnOnce(&mut [f32])) {
+        self.values.resize(count * width, 0.0);
+        fill(&mut self.values);
+        self.activations.set(&self.values, width);
+    }
+
+    /// Multiplies all by a number.
+    pub(crate) fn scale(&mut self, factor: f32, width: usize) {
+        self.values.iter_mut().for_each(|value| *value *= factor);
+        self.activations.set(&self.values, width);
+    }
+}
+
+/// `x W^T` of a quantised matrix, without gradient.
+struct QuantizedProduct(Arc<Q8Matrix>);
+
+impl CustomOp1 for QuantizedProduct {
+    fn name(&self) -> &'static str {
+        "quantized-product"
+    }
+
+    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> candle_core::Result<(CpuStorage, Shape)> {
+        let mut shape = layout.dims().to_vec();
+        if shape.last() != Some(&self.0.inputs()) {
+            candle_core::bail!("a matrix of {} inputs cannot take {shape:?}", self.0.inputs());
+        }
+        let mut x = Activations::default();
+        x.set(ops::values(storage, layout)?, self.0.inputs());
+        let mut y = vec![0.0; layout.shape().elem_count() / self.0.inputs() * self.0.outputs()];
+        self.0.product(&x, &mut y);
+        if let Some(last) = shape.last_mut() {
+            *last = self.0.outputs();
+        }
+        Ok((CpuStorage::F32(y), Shape::from(shape)))
     }
 }
 
@@ -83,12 +144,32 @@ impl Embedding {
     pub fn forward(&self, ids: &Tensor) -> Result<Tensor> {
         let (batch, length) = ids.dims2()?;
         let flat = ids.flatten_all()?; // [B*S]
-        let rows = match &self.matrix {
-            Matrix::Dense(weight) => weight.index_select(&flat, 0)?,
-            Matrix::Quantized(weight) => weight.embedding(&flat)?,
-        };
-        let width = rows.dim(1)?;
-        Ok(rows.reshape((batch, length, width))?)
+        match &self.matrix {
+            Matrix::Dense(weight) => Ok(weight.index_select(&flat, 0)?.reshape((batch, length, weight.dim(1)?))?),
+            Matrix::Quantized(weight) => {
+                let mut rows = vec![0.0; batch * length * weight.inputs()];
+                self.rows(&flat.to_vec1()?, &mut rows)?;
+                Ok(Tensor::from_vec(rows, (batch, length, weight.inputs()), &Device::Cpu)?)
+            }
+        }
+    }
+
+    /// Writes the rows of `ids`, one after the other.
+    pub(crate) fn rows(&self, ids: &[u32], rows: &mut [f32]) -> Result<()> {
+        let width = rows.len() / ids.len().max(1);
+        match &self.matrix {
+            Matrix::Dense(weight) => ops::with_values(weight, |weight| {
+                for (row, id) in rows.chunks_exact_mut(width).zip(ids) {
+                    row.copy_from_slice(&weight[*id as usize * width..][..width]);
+                }
+            }),
+            Matrix::Quantized(weight) => {
+                for (row, id) in rows.chunks_exact_mut(width).zip(ids) {
+                    weight.row(*id as usize, row);
+                }
+                Ok(())
+            }
+        }
     }
 }
 

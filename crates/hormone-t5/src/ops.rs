@@ -39,10 +39,19 @@ pub(crate) fn sigmoid(x: &Tensor) -> Result<Tensor> {
 type Output = candle_core::Result<(CpuStorage, Shape)>;
 
 /// The values of a contiguous tensor.
-fn values<'a, T: candle_core::WithDType>(storage: &'a CpuStorage, layout: &Layout) -> candle_core::Result<&'a [T]> {
+pub(crate) fn values<'a, T: candle_core::WithDType>(storage: &'a CpuStorage, layout: &Layout) -> candle_core::Result<&'a [T]> {
     match layout.contiguous_offsets() {
         Some((start, end)) => Ok(&storage.as_slice::<T>()?[start..end]),
         None => bail!("a contiguous tensor was expected"),
+    }
+}
+
+/// Lends the values of a contiguous f32 tensor of the CPU.
+pub(crate) fn with_values<R>(tensor: &Tensor, work: impl FnOnce(&[f32]) -> R) -> Result<R> {
+    let (storage, layout) = tensor.storage_and_layout();
+    match &*storage {
+        candle_core::Storage::Cpu(storage) => Ok(work(values(storage, layout)?)),
+        _ => Err(candle_core::Error::Msg("a tensor of the CPU was expected".to_string()).into()),
     }
 }
 
@@ -50,8 +59,41 @@ fn row_width(layout: &Layout) -> usize {
     layout.dims().last().copied().unwrap_or(1).max(1)
 }
 
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
+/// In eight sums at once, which the compiler makes vectors of.
+pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
+    let mut sums = [0.0f32; 8];
+    let (a, b) = (a.chunks_exact(8), b.chunks_exact(8));
+    let rest: f32 = a.remainder().iter().zip(b.remainder()).map(|(a, b)| a * b).sum();
+    for (a, b) in a.zip(b) {
+        for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
+            *sum += a * b;
+        }
+    }
+    rest + sums.iter().sum::<f32>()
+}
+
+/// `y = x W^T`: `x [rows, inputs]`, `weight [outputs, inputs]`, `y [rows, outputs]`.
+pub(crate) fn product(x: &[f32], weight: &[f32], inputs: usize, y: &mut [f32]) {
+    let outputs = weight.len() / inputs;
+    for (output, weight) in weight.chunks_exact(inputs).enumerate() {
+        for (row, x) in x.chunks_exact(inputs).enumerate() {
+            y[row * outputs + output] = dot(x, weight);
+        }
+    }
+}
+
+/// `row <- weight * row / sqrt(mean(row^2) + epsilon)`.
+pub(crate) fn rms_norm_row(row: &mut [f32], weight: &[f32], epsilon: f32) {
+    let scale = RmsNorm { epsilon }.scale(row);
+    row.iter_mut().zip(weight).for_each(|(value, weight)| *value *= scale * weight);
+}
+
+/// `row <- softmax(row)`.
+pub(crate) fn softmax_row(row: &mut [f32]) {
+    let max = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    row.iter_mut().for_each(|value| *value = (*value - max).exp());
+    let scale = 1.0 / row.iter().sum::<f32>();
+    row.iter_mut().for_each(|value| *value *= scale);
 }
 
 struct Softmax;
@@ -63,12 +105,7 @@ impl CustomOp1 for Softmax {
 
     fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Output {
         let mut y = values::<f32>(storage, layout)?.to_vec();
-        for row in y.chunks_exact_mut(row_width(layout)) {
-            let max = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-            row.iter_mut().for_each(|value| *value = (*value - max).exp());
-            let scale = 1.0 / row.iter().sum::<f32>();
-            row.iter_mut().for_each(|value| *value *= scale);
-        }
+        y.chunks_exact_mut(row_width(layout)).for_each(softmax_row);
         Ok((CpuStorage::F32(y), layout.shape().clone()))
     }
 
@@ -116,10 +153,7 @@ impl CustomOp2 for RmsNorm {
     fn cpu_fwd(&self, x: &CpuStorage, layout: &Layout, weight: &CpuStorage, weight_layout: &Layout) -> Output {
         let weight = values::<f32>(weight, weight_layout)?;
         let mut y = values::<f32>(x, layout)?.to_vec();
-        for row in y.chunks_exact_mut(row_width(layout)) {
-            let scale = self.scale(row);
-            row.iter_mut().zip(weight).for_each(|(value, weight)| *value *= scale * weight);
-        }
+        y.chunks_exact_mut(row_width(layout)).for_each(|row| rms_norm_row(row, weight, self.epsilon));
         Ok((CpuStorage::F32(y), layout.shape().clone()))
     }
 

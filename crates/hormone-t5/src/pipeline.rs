@@ -6,10 +6,10 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HormoneLevels, Tone};
-use crate::generation::{BeamSearch, Decoding, GenerationConfig, ScoreRules, log_softmax, sample};
+use crate::generation::{BeamSearch, Decoding, GenerationConfig, ScoreRules, log_sum_exp, sample};
 use crate::hormone_block::{Alpha, HormoneBlock, levels_tensor};
 use crate::manifest::ModelFiles;
-use crate::t5::DecoderOutput;
+use crate::t5::RowOutput;
 use crate::tokenizer::{EncodedText, TextTokenizer};
 use crate::{DecoderCache, Error, HormoneConfig, Result, T5, T5Config, Weights};
 
@@ -50,11 +50,11 @@ impl Encoded {
 
 impl HormoneT5 {
     /// Loads a model from the bytes of its files.
-    pub fn load(files: &ModelFiles<Vec<u8>>) -> Result<Self> {
+    pub fn load(files: ModelFiles<Vec<u8>>) -> Result<Self> {
         let config = T5Config::from_json(&files.config)?;
         let hormone_config = HormoneConfig::from_json(&files.hormone)?;
         let tokenizer = TextTokenizer::from_json(&files.tokenizer, config.eos_token_id)?;
-        let weights = Weights::from_bytes(&files.weights)?;
+        let weights = Weights::from_bytes(files.weights)?;
         Self::from_parts(&weights, config, hormone_config, tokenizer)
     }
 
@@ -228,11 +228,12 @@ pub struct Generation<'a> {
     finished: Option<FinishReason>,
 }
 
-/// Beam search decides on a whole reply first; its tokens are then scored again one by one on a fresh cache.
+/// Beam search decides on a whole reply first; its tokens are then scored once more, all in one pass on a fresh cache.
 #[derive(Clone, Debug)]
 enum Search {
     Running { beams: BeamSearch, fresh: DecoderCache, ids: Vec<u32> },
-    Decided { ids: std::vec::IntoIter<u32> },
+    Decided { ids: Vec<u32> },
+    Scored { tokens: std::vec::IntoIter<(u32, RowOutput)> },
 }
 
 impl<'a> Generation<'a> {
@@ -265,27 +266,73 @@ impl<'a> Generation<'a> {
         self.model.tokenizer.decode(self.ids())
     }
 
-    /// Runs the decoder once.
+    /// Goes one step on.
     pub fn advance(&mut self) -> Result<Progress> {
+        let mut progress = Self::advance_all(&mut [self])?;
+        Ok(progress.remove(0))
+    }
+
+    /// Takes one step of several replies of one model, with one pass over its weights for all of them.
+    pub fn advance_all(generations: &mut [&mut Self]) -> Result<Vec<Progress>> {
+        let Some(model) = generations.first().map(|generation| generation.model) else { return Ok(Vec::new()) };
+        let wanted: Vec<Vec<Vec<u32>>> = generations.iter().map(|generation| generation.wanted()).collect();
+        let rows: Vec<&[u32]> = wanted.iter().flatten().map(Vec::as_slice).collect();
+        let mut caches: Vec<&mut DecoderCache> = generations
+            .iter_mut()
+            .zip(&wanted)
+            .filter(|(_, wanted)| !wanted.is_empty())
+            .map(|(generation, _)| &mut generation.cache)
+            .collect();
+        let outputs = if rows.is_empty() { Vec::new() } else { model.t5.advance(&mut caches, &rows)? };
+        let mut outputs = outputs.into_iter();
+        generations
+            .iter_mut()
+            .zip(&wanted)
+            .map(|(generation, wanted)| generation.receive(outputs.by_ref().take(wanted.iter().map(Vec::len).sum()).collect()))
+            .collect()
+    }
+
+    /// The tokens that the decoder should take next, for each row of the cache; none where it has nothing to do.
+    fn wanted(&self) -> Vec<Vec<u32>> {
+        match (&self.finished, &self.search) {
+            (Some(_), _) | (_, Some(Search::Scored { .. })) => Vec::new(),
+            (None, Some(Search::Decided { ids })) if ids.is_empty() => Vec::new(),
+            (None, Some(Search::Running { ids, .. })) => ids.iter().map(|id| vec![*id]).collect(),
+            (None, Some(Search::Decided { ids })) => {
+                vec![std::iter::once(self.ids[0]).chain(ids.iter().copied()).take(ids.len()).collect()]
+            }
+            (None, None) if self.ids().len() >= self.config.max_new_tokens => Vec::new(),
+            (None, None) => vec![self.ids[self.ids.len() - 1..].to_vec()],
+        }
+    }
+
+    /// Goes on with what the decoder gave for the tokens wanted.
+    fn receive(&mut self, outputs: Vec<RowOutput>) -> Result<Progress> {
         if let Some(reason) = self.finished {
             return Ok(Progress::Finished(reason));
         }
         if let Some(Search::Running { .. }) = self.search {
-            self.search_once()?;
+            self.search_on(&outputs);
             return Ok(Progress::Searching);
+        }
+        if let Some(Search::Decided { ids }) = &mut self.search {
+            let tokens: Vec<_> = std::mem::take(ids).into_iter().zip(outputs).collect();
+            self.search = Some(Search::Scored { tokens: tokens.into_iter() });
+            return self.receive(Vec::new());
         }
         if self.ids().len() >= self.config.max_new_tokens {
             return Ok(self.finish(FinishReason::MaxNewTokens));
         }
-        let last = *self.ids.last().unwrap_or(&self.model.config.decoder_start_token_id);
-        let output = self.model.t5.decode_step(&Tensor::new(&[last], &Device::Cpu)?, &mut self.cache)?;
-        let logits: Vec<f32> = output.logits.flatten_all()?.to_vec1()?;
-        let Some(id) = self.choose(&logits) else { return Ok(self.finish(FinishReason::EndToken)) };
+        let chosen = match &mut self.search {
+            Some(Search::Scored { tokens }) => tokens.next(),
+            _ => outputs.into_iter().next().map(|output| (self.choose(&output.logits), output)),
+        };
+        let Some((id, output)) = chosen else { return Ok(self.finish(FinishReason::EndToken)) };
         self.ids.push(id);
         if id == self.model.config.eos_token_id {
             return Ok(self.finish(FinishReason::EndToken));
         }
-        Ok(Progress::Token(self.describe(id, &logits, &output)?))
+        Ok(Progress::Token(self.describe(id, &output)))
     }
 
     fn finish(&mut self, reason: FinishReason) -> Progress {
@@ -293,51 +340,53 @@ impl<'a> Generation<'a> {
         Progress::Finished(reason)
     }
 
-    /// The next id; `None` where a decided reply has no more.
-    fn choose(&mut self, logits: &[f32]) -> Option<u32> {
-        if let Some(Search::Decided { ids }) = &mut self.search {
-            return ids.next();
-        }
+    /// The next id.
+    fn choose(&mut self, logits: &[f32]) -> u32 {
         let mut scores = logits.to_vec();
         self.rules.apply(&mut scores, &self.ids);
         let id = match self.config.decoding {
             Decoding::Sampling { temperature, top_k, top_p } => sample(&scores, temperature, top_k, top_p, &mut self.random),
             Decoding::Greedy | Decoding::Beams { .. } => crate::generation::argmax(&scores),
         };
-        Some(id as u32)
+        id as u32
     }
 
-    fn search_once(&mut self) -> Result<()> {
-        let Some(Search::Running { beams, fresh, ids }) = &mut self.search else { return Ok(()) };
-        let rows = ids.len();
-        let output = self.model.t5.decode_step(&Tensor::from_vec(ids.clone(), rows, &Device::Cpu)?, &mut self.cache)?;
-        let logits: Vec<Vec<f32>> = output.logits.squeeze(1)?.to_vec2()?;
+    fn search_on(&mut self, outputs: &[RowOutput]) {
+        let Some(Search::Running { beams, fresh, ids }) = &mut self.search else { return };
+        let logits: Vec<&[f32]> = outputs.iter().map(|output| output.logits.as_slice()).collect();
         match beams.advance(&logits) {
             Some(step) => {
-                self.cache = self.cache.select(&Tensor::new(step.parents.as_slice(), &Device::Cpu)?)?;
+                self.cache = std::mem::take(&mut self.cache).into_rows(&step.parents);
                 *ids = step.ids;
             }
             None => {
                 let best = beams.hypotheses().first().map(|hypothesis| hypothesis.ids.clone()).unwrap_or_default();
-                self.cache = fresh.clone();
-                self.search = Some(Search::Decided { ids: best.into_iter() });
+                self.cache = std::mem::take(fresh);
+                self.search = Some(Search::Decided { ids: best });
             }
         }
-        Ok(())
     }
 
-    fn describe(&self, id: u32, logits: &[f32], output: &DecoderOutput) -> Result<GeneratedToken> {
-        let log_probabilities = log_softmax(logits);
+    fn describe(&self, id: u32, output: &RowOutput) -> GeneratedToken {
+        let log_sum = log_sum_exp(&output.logits);
+        let probability = |id: usize| (f64::from(output.logits[id]) - log_sum).exp() as f32;
         let piece = |id: u32| self.model.tokenizer.piece(id);
-        let alternatives = crate::generation::ranked(logits, ALTERNATIVES)
+        let alternatives = crate::generation::ranked(&output.logits, ALTERNATIVES)
             .into_iter()
-            .map(|index| Alternative { id: index as u32, piece: piece(index as u32), probability: log_probabilities[index].exp() })
+            .map(|index| Alternative { id: index as u32, piece: piece(index as u32), probability: probability(index) })
             .collect();
-        let cross_attention = match self.config.cross_attention {
-            true => Some(mean_attention(&output.cross_attention)?),
-            false => None,
-        };
-        Ok(GeneratedToken { id, piece: piece(id), probability: log_probabilities[id as usize].exp(), alternatives, cross_attention })
+        let cross_attention = self.config.cross_attention.then(|| self.mean_attention(&output.cross_attention));
+        GeneratedToken { id, piece: piece(id), probability: probability(id as usize), alternatives, cross_attention }
+    }
+
+    /// Mean over layers and heads of `weights [layers, num_heads, S]`: `[S]`.
+    fn mean_attention(&self, weights: &[f32]) -> Vec<f32> {
+        let count = self.model.config.num_decoder_layers() * self.model.config.num_heads;
+        let mut mean = vec![0.0; weights.len() / count];
+        for weights in weights.chunks_exact(mean.len()) {
+            mean.iter_mut().zip(weights).for_each(|(mean, weight)| *mean += weight / count as f32);
+        }
+        mean
     }
 }
 
@@ -357,10 +406,4 @@ impl Iterator for Generation<'_> {
             }
         }
     }
-}
-
-/// Mean over layers and heads of `[1, num_heads, 1, S]` each: `[S]`.
-fn mean_attention(layers: &[Tensor]) -> Result<Vec<f32>> {
-    let stacked = Tensor::cat(layers, 1)?; // [1, layers*num_heads, 1, S]
-    Ok(stacked.mean(1)?.flatten_all()?.to_vec1()?)
 }

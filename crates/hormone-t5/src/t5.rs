@@ -1,4 +1,4 @@
-//! T5, the whole of it: encoder, decoder, cached decoding; v1.0 (ReLU, tied head) and v1.1/FLAN (gated GELU, untied head).
+//! T5, the whole of it: encoder, decoder, and in `decoding` the cached decoder of replies; v1.0 (ReLU, tied head) and v1.1/FLAN (gated GELU, untied head).
 //!
 //! Reference: `transformers`' `modeling_t5.py`. What sets T5 apart from other transformers:
 //!
@@ -8,7 +8,10 @@
 //!   buckets are two-sided in the encoder and one-sided in the decoder; cross-attention has none;
 //! * with a tied head the decoder's output is multiplied by `1 / sqrt(D)` before it.
 
+mod decoding;
+
 use candle_core::{DType, Device, Tensor};
+pub use decoding::{DecoderCache, RowOutput};
 
 use crate::config::FeedForwardProj;
 use crate::linear::{Dropout, Embedding, Linear};
@@ -37,23 +40,6 @@ pub struct DecoderOutput {
     pub cross_attention: Vec<Tensor>,
 }
 
-/// What decoding remembers: keys and values of the source, computed once, and of the tokens so far.
-///
-/// A value: clone it to branch, [`DecoderCache::select`] it to reorder its rows.
-#[derive(Clone, Debug)]
-pub struct DecoderCache {
-    layers: Vec<LayerCache>,
-    /// `[B, 1, 1, S]`.
-    source_mask: Tensor,
-    position: usize,
-}
-
-#[derive(Clone, Debug)]
-struct LayerCache {
-    past: Option<KeyValue>,
-    source: KeyValue,
-}
-
 /// `[B, num_heads, length, d_kv]` each.
 #[derive(Clone, Debug)]
 struct KeyValue {
@@ -74,7 +60,7 @@ impl T5 {
             shared: Embedding::from_matrix(shared),
             encoder: Stack::load(&weights.at("encoder"), config, StackKind::Encoder)?,
             decoder: Stack::load(&weights.at("decoder"), config, StackKind::Decoder)?,
-            lm_head: Linear::from_matrix(lm_head)?,
+            lm_head: Linear::from_matrix(lm_head),
             head_scale: config.tie_word_embeddings.then(|| (config.d_model as f64).powf(-0.5)),
             dropout: Dropout::default(),
         })
@@ -96,7 +82,7 @@ impl T5 {
     pub fn encode(&self, input_ids: &Tensor, attention_mask: &Tensor) -> Result<Tensor> {
         let hidden = self.dropout.forward(&self.shared.forward(input_ids)?)?;
         let length = input_ids.dim(1)?;
-        let bias = self.encoder.position_bias(0..length, length)?.broadcast_add(&score_mask(attention_mask)?)?; // [B, num_heads, S, S]
+        let bias = self.encoder.position_bias(length)?.broadcast_add(&score_mask(attention_mask)?)?; // [B, num_heads, S, S]
         let mut hidden = hidden;
         for layer in &self.encoder.layers {
             hidden = layer.self_attention.forward(&hidden, None, &bias)?.hidden;
@@ -108,74 +94,26 @@ impl T5 {
     /// Scores all positions at once (teacher forcing, differentiable): position t sees `decoder_input_ids [B, T]` up to t, and
     /// `encoder_hidden_states [B, S, D]` where `attention_mask [B, S]` is 1.
     pub fn decode(&self, decoder_input_ids: &Tensor, encoder_hidden_states: &Tensor, attention_mask: &Tensor) -> Result<DecoderOutput> {
-        let mut cache = self.start_decoding(encoder_hidden_states, attention_mask)?;
-        self.advance(decoder_input_ids, &mut cache)
-    }
-
-    /// Prepares cached decoding: each layer's keys and values of the source, once.
-    pub fn start_decoding(&self, encoder_hidden_states: &Tensor, attention_mask: &Tensor) -> Result<DecoderCache> {
-        let mut layers = Vec::with_capacity(self.decoder.layers.len());
+        let length = decoder_input_ids.dim(1)?;
+        let bias = self.decoder.position_bias(length)?.broadcast_add(&causal_mask(length)?)?; // [1, num_heads, T, T]
+        let source_mask = score_mask(attention_mask)?;
+        let mut hidden = self.dropout.forward(&self.shared.forward(decoder_input_ids)?)?; // [B, T, D]
+        let mut cross_attention = Vec::with_capacity(self.decoder.layers.len());
         for layer in &self.decoder.layers {
-            if let Some(cross_attention) = &layer.cross_attention {
-                let source = cross_attention.attention.key_value(encoder_hidden_states)?;
-                layers.push(LayerCache { past: None, source });
-            }
-        }
-        Ok(DecoderCache { layers, source_mask: score_mask(attention_mask)?, position: 0 })
-    }
-
-    /// Takes one more token a row, `ids [B]`; gives logits `[B, 1, V]` and cross-attention `[B, num_heads, 1, S]` a layer.
-    pub fn decode_step(&self, ids: &Tensor, cache: &mut DecoderCache) -> Result<DecoderOutput> {
-        self.advance(&ids.unsqueeze(1)?, cache)
-    }
-
-    /// Takes the next `ids [B, T]` after those in the cache.
-    fn advance(&self, ids: &Tensor, cache: &mut DecoderCache) -> Result<DecoderOutput> {
-        let start = cache.position;
-        let end = start + ids.dim(1)?;
-        let mut bias = self.decoder.position_bias(start..end, end)?; // [1, num_heads, T, end]
-        if end - start > 1 {
-            bias = bias.broadcast_add(&causal_mask(start, end)?)?;
-        }
-        let mut hidden = self.dropout.forward(&self.shared.forward(ids)?)?; // [B, T, D]
-        let mut cross_attention = Vec::with_capacity(cache.layers.len());
-        for (layer, layer_cache) in self.decoder.layers.iter().zip(&mut cache.layers) {
-            hidden = layer.self_attention.forward_cached(&hidden, &mut layer_cache.past, &bias)?;
+            hidden = layer.self_attention.forward(&hidden, None, &bias)?.hidden;
             if let Some(sublayer) = &layer.cross_attention {
-                let output = sublayer.forward(&hidden, Some(&layer_cache.source), &cache.source_mask)?;
+                let source = sublayer.attention.key_value(encoder_hidden_states)?;
+                let output = sublayer.forward(&hidden, Some(&source), &source_mask)?;
                 hidden = output.hidden;
                 cross_attention.push(output.weights);
             }
             hidden = layer.feed_forward.forward(&hidden)?;
         }
-        cache.position = end;
         let mut hidden = self.decoder.finish(&hidden)?;
         if let Some(scale) = self.head_scale {
             hidden = (hidden * scale)?;
         }
         Ok(DecoderOutput { logits: self.lm_head.forward(&hidden)?, cross_attention })
-    }
-}
-
-impl DecoderCache {
-    /// The rows `rows [B']` (u32) of this cache, in that order: beams that go on.
-    pub fn select(&self, rows: &Tensor) -> Result<Self> {
-        let mut layers = Vec::with_capacity(self.layers.len());
-        for layer in &self.layers {
-            let past = layer.past.as_ref().map(|past| past.select(rows)).transpose()?;
-            layers.push(LayerCache { past, source: layer.source.select(rows)? });
-        }
-        Ok(Self { layers, source_mask: self.source_mask.index_select(rows, 0)?, position: self.position })
-    }
-}
-
-impl KeyValue {
-    fn select(&self, rows: &Tensor) -> Result<Self> {
-        Ok(Self { key: self.key.index_select(rows, 0)?, value: self.value.index_select(rows, 0)? })
-    }
-
-    fn append(&self, next: &Self) -> Result<Self> {
-        Ok(Self { key: Tensor::cat(&[&self.key, &next.key], 2)?, value: Tensor::cat(&[&self.value, &next.value], 2)? })
     }
 }
 
@@ -225,20 +163,20 @@ impl Stack {
         self.dropout.forward(&self.final_layer_norm.forward(hidden)?)
     }
 
-    /// Score bias of `queries` towards keys `0..keys`: `[1, num_heads, queries, keys]`.
-    fn position_bias(&self, queries: std::ops::Range<usize>, keys: usize) -> Result<Tensor> {
-        let (num_buckets, num_heads) = self.relative_attention_bias.dims2()?;
-        let count = queries.len();
-        let mut buckets = Vec::with_capacity(count * keys);
-        for query in queries {
-            for key in 0..keys {
-                let distance = key as i64 - query as i64;
-                buckets.push(relative_position_bucket(distance, self.kind == StackKind::Encoder, num_buckets, self.max_distance));
-            }
-        }
-        let buckets = Tensor::from_vec(buckets, count * keys, &Device::Cpu)?;
-        let bias = self.relative_attention_bias.index_select(&buckets, 0)?; // [queries*keys, num_heads]
-        Ok(bias.t()?.reshape((1, num_heads, count, keys))?)
+    /// Score bias between `length` positions: `[1, num_heads, length, length]`.
+    fn position_bias(&self, length: usize) -> Result<Tensor> {
+        let num_heads = self.relative_attention_bias.dim(1)?;
+        let positions = || 0..length as i64;
+        let buckets: Vec<u32> =
+            positions().flat_map(|query| positions().map(move |key| key - query)).map(|distance| self.bucket(distance)).collect();
+        let buckets = Tensor::from_vec(buckets, length * length, &Device::Cpu)?;
+        let bias = self.relative_attention_bias.index_select(&buckets, 0)?; // [length*length, num_heads]
+        Ok(bias.t()?.reshape((1, num_heads, length, length))?)
+    }
+
+    fn bucket(&self, distance: i64) -> u32 {
+        let num_buckets = self.relative_attention_bias.dims()[0];
+        relative_position_bucket(distance, self.kind == StackKind::Encoder, num_buckets, self.max_distance)
     }
 }
 
@@ -317,19 +255,6 @@ impl AttentionSublayer {
             None => self.attention.forward(&normed, &self.attention.key_value(&normed)?, bias)?,
         };
         Ok(AttentionOutput { hidden: (x + self.dropout.forward(&output.hidden)?)?, ..output })
-    }
-
-    /// Attends to `past` and `x [B, T, D]`, and adds `x`'s keys and values to `past`.
-    fn forward_cached(&self, x: &Tensor, past: &mut Option<KeyValue>, bias: &Tensor) -> Result<Tensor> {
-        let normed = self.layer_norm.forward(x)?;
-        let next = self.attention.key_value(&normed)?;
-        let all = match past.as_ref() {
-            Some(past) => past.append(&next)?,
-            None => next,
-        };
-        let output = self.attention.forward(&normed, &all, bias)?;
-        *past = Some(all);
-        Ok((x + self.dropout.forward(&output.hidden)?)?)
     }
 }
 
@@ -452,8 +377,8 @@ pub(crate) fn score_mask(attention_mask: &Tensor) -> Result<Tensor> {
     Ok(mask.reshape((batch, 1, 1, length))?)
 }
 
-/// `[1, 1, T, end]`: position `start + t` sees keys up to itself.
-fn causal_mask(start: usize, end: usize) -> Result<Tensor> {
-    let rows = (start..end).flat_map(|query| (0..end).map(move |key| if key > query { f32::NEG_INFINITY } else { 0.0 }));
-    Ok(Tensor::from_iter(rows, &Device::Cpu)?.reshape((1, 1, end - start, end))?)
+/// `[1, 1, T, T]`: a position sees keys up to itself.
+fn causal_mask(length: usize) -> Result<Tensor> {
+    let rows = (0..length).flat_map(|query| (0..length).map(move |key| if key > query { f32::NEG_INFINITY } else { 0.0 }));
+    Ok(Tensor::from_iter(rows, &Device::Cpu)?.reshape((1, 1, length, length))?)
 }

@@ -9,11 +9,12 @@ use std::io::Cursor;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use candle_core::quantized::{QTensor, gguf_file};
+use candle_core::quantized::{GgmlDType, QTensor, gguf_file};
 use candle_core::{DType, Device, Tensor, Var};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::q8::Q8Matrix;
 use crate::{Error, Result};
 
 /// A matrix as it is stored.
@@ -21,8 +22,8 @@ use crate::{Error, Result};
 pub enum Matrix {
     /// f32, differentiable.
     Dense(Tensor),
-    /// Blocks of small integers with a scale each.
-    Quantized(Arc<QTensor>),
+    /// 8-bit weights, whatever blocks the file had.
+    Quantized(Arc<Q8Matrix>),
 }
 
 /// How a parameter starts when there is no file to take it from.
@@ -65,25 +66,24 @@ impl Weights {
     }
 
     /// Reads a GGUF file; matrices stay quantised.
-    pub fn from_gguf(bytes: &[u8]) -> Result<Self> {
-        let unreadable = |error| Error::Weights(format!("not a readable GGUF file ({error})."));
-        let mut reader = Cursor::new(bytes);
-        let content = gguf_file::Content::read(&mut reader).map_err(unreadable)?;
-        let mut matrices = HashMap::with_capacity(content.tensor_infos.len());
-        for name in content.tensor_infos.keys() {
-            let tensor = content.tensor(&mut reader, name, &Device::Cpu).map_err(unreadable)?;
-            let matrix = match tensor.dtype().block_size() {
-                1 => Matrix::Dense(tensor.dequantize(&Device::Cpu)?),
-                _ => Matrix::Quantized(Arc::new(tensor)),
-            };
-            matrices.insert(name.clone(), matrix);
+    ///
+    /// Goes from the file's end to its start and gives back what it has read, so that file and weights never lie in memory twice.
+    pub fn from_gguf(mut bytes: Vec<u8>) -> Result<Self> {
+        let content = gguf_file::Content::read(&mut Cursor::new(&bytes)).map_err(unreadable)?;
+        let mut infos: Vec<_> = content.tensor_infos.iter().collect();
+        infos.sort_by_key(|(_, info)| std::cmp::Reverse(info.offset));
+        let mut matrices = HashMap::with_capacity(infos.len());
+        for (name, info) in infos {
+            matrices.insert(name.clone(), read_tensor(&bytes, &content, info)?);
+            bytes.truncate((content.tensor_data_offset + info.offset) as usize);
+            bytes.shrink_to_fit();
         }
         Ok(Self::new(Source::Loaded(Rc::new(matrices))))
     }
 
     /// Reads either format, told apart by GGUF's magic bytes.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        if bytes.starts_with(b"GGUF") { Self::from_gguf(bytes) } else { Self::from_safetensors(bytes) }
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self> {
+        if bytes.starts_with(b"GGUF") { Self::from_gguf(bytes) } else { Self::from_safetensors(&bytes) }
     }
 
     /// Uses tensors at hand, for instance variables that another thread trains.
@@ -127,7 +127,7 @@ impl Weights {
     pub fn tensor(&self, name: &str, shape: &[usize], init: Init) -> Result<Tensor> {
         match self.matrix(name, shape, init)? {
             Matrix::Dense(tensor) => Ok(tensor),
-            Matrix::Quantized(tensor) => Ok(tensor.dequantize(&Device::Cpu)?),
+            Matrix::Quantized(matrix) => matrix.dequantized(),
         }
     }
 
@@ -147,7 +147,7 @@ impl Weights {
         };
         let found = match &matrix {
             Matrix::Dense(tensor) => tensor.dims(),
-            Matrix::Quantized(tensor) => tensor.shape().dims(),
+            Matrix::Quantized(matrix) => &[matrix.outputs(), matrix.inputs()],
         };
         if found != shape {
             return Err(Error::Weights(format!("tensor \"{name}\" has shape {found:?}, but the configuration asks for {shape:?}.")));
@@ -161,6 +161,30 @@ impl Weights {
 
     fn full_name(&self, name: &str) -> String {
         if self.prefix.is_empty() { name.to_string() } else { format!("{}.{name}", self.prefix) }
+    }
+}
+
+fn unreadable(error: candle_core::Error) -> Error {
+    Error::Weights(format!("not a readable GGUF file ({error})."))
+}
+
+/// One tensor of a GGUF file. Q8_0 is taken as it is; matrices in other blocks become Q8_0, which is at least as fine.
+fn read_tensor(bytes: &[u8], content: &gguf_file::Content, info: &gguf_file::TensorInfo) -> Result<Matrix> {
+    if let (GgmlDType::Q8_0, &[outputs, inputs]) = (info.ggml_dtype, info.shape.dims()) {
+        let start = content.tensor_data_offset.saturating_add(info.offset) as usize;
+        let length = info.shape.elem_count() / GgmlDType::Q8_0.block_size() * GgmlDType::Q8_0.type_size();
+        let blocks = bytes.get(start..start.saturating_add(length));
+        let blocks = blocks.ok_or_else(|| Error::Weights("not a readable GGUF file (it ends too early).".to_string()))?;
+        return Ok(Matrix::Quantized(Arc::new(Q8Matrix::from_q8_0(blocks, outputs, inputs)?)));
+    }
+    let tensor = info.read(&mut Cursor::new(bytes), content.tensor_data_offset, &Device::Cpu).map_err(unreadable)?;
+    let dense = tensor.dequantize(&Device::Cpu)?;
+    match *dense.dims() {
+        [outputs, inputs] if tensor.dtype().block_size() > 1 && inputs.is_multiple_of(GgmlDType::Q8_0.block_size()) => {
+            let tensor = QTensor::quantize(&dense, GgmlDType::Q8_0)?;
+            Ok(Matrix::Quantized(Arc::new(Q8Matrix::from_q8_0(&tensor.data()?, outputs, inputs)?)))
+        }
+        _ => Ok(Matrix::Dense(dense)),
     }
 }
 

@@ -71,10 +71,27 @@ fn largest_difference(a: &HormoneT5, b: &HormoneT5) -> Result<f32> {
 #[test]
 fn q8_0_levels_stay_within_two_hundredths_of_f32() -> Result<()> {
     let files = bundled()?;
-    let quantized = HormoneT5::load(&files)?;
-    let dense = HormoneT5::load(&ModelFiles { weights: safetensors(&dense_tensors(&files.weights)?, DType::F32)?, ..files })?;
+    let quantized = HormoneT5::load(files.clone())?;
+    let dense = HormoneT5::load(ModelFiles { weights: safetensors(&dense_tensors(&files.weights)?, DType::F32)?, ..files })?;
     let difference = largest_difference(&quantized, &dense)?;
     assert!(difference < 0.02, "{difference}");
+    Ok(())
+}
+
+#[test]
+fn cached_decoding_of_quantised_weights_equals_teacher_forcing() -> Result<()> {
+    let model = HormoneT5::load(bundled()?)?;
+    let source = Tensor::new(&[[100u32, 2000, 31, 407, 1]], &Device::Cpu)?;
+    let mask = Tensor::ones((1, 5), DType::F32, &Device::Cpu)?;
+    let hidden = model.t5().encode(&source, &mask)?;
+    let targets: Vec<u32> = (0..20).map(|place| (place * 391) % 8000).collect();
+    let whole = model.t5().decode(&Tensor::new(targets.as_slice(), &Device::Cpu)?.unsqueeze(0)?, &hidden, &mask)?.logits;
+    let mut cache = model.t5().start_decoding(&hidden, &mask)?;
+    for (place, id) in targets.iter().enumerate() {
+        let step = model.t5().decode_step(&Tensor::new(&[*id], &Device::Cpu)?, &mut cache)?.logits;
+        let difference: f32 = (step - whole.narrow(1, place, 1)?)?.abs()?.max_all()?.to_scalar()?;
+        assert!(difference < 1e-2, "token {place}: {difference}");
+    }
     Ok(())
 }
 
@@ -82,7 +99,7 @@ fn q8_0_levels_stay_within_two_hundredths_of_f32() -> Result<()> {
 fn f16_weights_give_nearly_the_levels_of_f32() -> Result<()> {
     let files = bundled()?;
     let tensors = dense_tensors(&files.weights)?;
-    let load = |dtype| HormoneT5::load(&ModelFiles { weights: safetensors(&tensors, dtype)?, ..files.clone() });
+    let load = |dtype| HormoneT5::load(ModelFiles { weights: safetensors(&tensors, dtype)?, ..files.clone() });
     let difference = largest_difference(&load(DType::F16)?, &load(DType::F32)?)?;
     assert!(difference < 0.002, "{difference}");
     Ok(())
@@ -91,8 +108,8 @@ fn f16_weights_give_nearly_the_levels_of_f32() -> Result<()> {
 #[test]
 fn q4_0_weights_load_read_and_reply() -> Result<()> {
     let files = bundled()?;
-    let dense = HormoneT5::load(&files)?;
-    let rough = HormoneT5::load(&ModelFiles { weights: gguf(&dense_tensors(&files.weights)?, GgmlDType::Q4_0)?, ..files })?;
+    let dense = HormoneT5::load(files.clone())?;
+    let rough = HormoneT5::load(ModelFiles { weights: gguf(&dense_tensors(&files.weights)?, GgmlDType::Q4_0)?, ..files })?;
     let difference = largest_difference(&rough, &dense)?;
     assert!(difference < 0.25, "{difference}");
     let encoded = rough.encode(TEXTS[0])?;
@@ -121,7 +138,7 @@ fn damaged_and_foreign_weights_are_clear_errors() -> Result<()> {
     let page = b"<!doctype html><html></html>".to_vec();
     let other_model = safetensors(&HashMap::from([("x".to_string(), Tensor::zeros((2, 2), DType::F32, &Device::Cpu)?)]), DType::F32)?;
     for (name, weights) in [("cut off", cut_off), ("web page", page), ("empty", Vec::new()), ("other model", other_model)] {
-        let error = HormoneT5::load(&ModelFiles { weights, ..files.clone() }).err();
+        let error = HormoneT5::load(ModelFiles { weights, ..files.clone() }).err();
         assert!(matches!(error, Some(Error::Weights(_))), "{name}: {error:?}");
     }
     Ok(())

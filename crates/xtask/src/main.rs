@@ -1,5 +1,6 @@
 //! `cargo xtask <command>`: sets up the tools by itself; serves, builds and tests the page.
 
+mod bench;
 mod browser;
 mod bundle;
 mod command;
@@ -12,6 +13,7 @@ mod stamp;
 mod tests;
 mod tools;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -55,6 +57,18 @@ enum Command {
         #[arg(long, value_name = "NAME")]
         filter: Option<String>,
     },
+    /// Measures the built worker in a real browser beside what people would use instead
+    Bench {
+        /// Files of `scripts/export_onnx.py`: onnxruntime-web runs too
+        #[arg(long, value_name = "DIR")]
+        onnx: Option<PathBuf>,
+        /// A page built before, instead of building it now: to compare versions
+        #[arg(long, value_name = "DIR")]
+        dist: Option<PathBuf>,
+        /// Few rounds, to see that all works
+        #[arg(long)]
+        quick: bool,
+    },
 }
 
 fn main() -> ExitCode {
@@ -62,6 +76,7 @@ fn main() -> ExitCode {
         Command::Serve { port, open, public_url } => serve::serve(port, open, &public_url),
         Command::Build { public_url } => bundle::build(&public_url).map(|_| ()),
         Command::Test { only, filter } => tests::test(only, filter.as_deref()),
+        Command::Bench { onnx, dist, quick } => bench::bench(dist.as_deref(), onnx.as_deref(), quick),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -40,6 +40,11 @@ impl PageTools {
         })
     }
 
+    /// wasm-bindgen's command.
+    pub(crate) fn wasm_bindgen(&self) -> Command {
+        command(self.wasm_bindgen.join(executable("wasm-bindgen")))
+    }
+
     /// Trunk, told to use these tools and to download nothing.
     pub(crate) fn trunk(&self) -> Result<Command> {
         let mut trunk = command(self.trunk.join(executable("trunk")));

@@ -1,4 +1,4 @@
-//! Several replies to one text from one pass of the encoder, a token of each in turn, so that they grow side by side.
+//! Several replies to one text from one pass of the encoder. They grow side by side: one pass of the decoder brings a token of each.
 
 use candle_core::Tensor;
 use hormone_t5::hormone_block::levels_tensor;
@@ -17,7 +17,7 @@ struct RunningLane<'a> {
     reason: Option<FinishReason>,
 }
 
-/// Makes all replies; between two decoder steps messages are let in.
+/// Makes all replies; between two passes of the decoder messages are let in.
 pub(super) async fn reply(
     conversation: &Conversation,
     model: &HormoneT5,
@@ -35,13 +35,20 @@ pub(super) async fn reply(
         let timings = LaneTimings { total_ms: now_ms() - started_ms, ..LaneTimings::default() };
         lanes.push(RunningLane { lane, generation, timings, reason: None });
     }
-    while lanes.iter().any(|lane| lane.reason.is_none()) {
-        for lane in lanes.iter_mut().filter(|lane| lane.reason.is_none()) {
-            conversation.pause().await?;
-            conversation.say(lane.step()?);
+    loop {
+        conversation.pause().await?;
+        let mut running: Vec<&mut RunningLane<'_>> = lanes.iter_mut().filter(|lane| lane.reason.is_none()).collect();
+        if running.is_empty() {
+            return Ok(());
+        }
+        let started_ms = now_ms();
+        let mut generations: Vec<&mut Generation<'_>> = running.iter_mut().map(|lane| &mut lane.generation).collect();
+        let progress = Generation::advance_all(&mut generations).map_err(model_error)?;
+        let step_ms = now_ms() - started_ms;
+        for (lane, progress) in running.into_iter().zip(progress) {
+            conversation.say(lane.hear(progress, step_ms)?);
         }
     }
-    Ok(())
 }
 
 /// The embedding of a lane's levels, and how far it would move the hidden states.
@@ -55,12 +62,10 @@ fn modulation(model: &HormoneT5, encoded: &Encoded, overrides: [Option<f32>; 6])
 }
 
 impl RunningLane<'_> {
-    /// One decoder step and what is to be told of it. Only this lane's own time counts.
-    fn step(&mut self) -> Result<WorkerResponse, WorkerError> {
+    /// What is to be told of a step. Its time, which all lanes waited for, counts for each.
+    fn hear(&mut self, progress: Progress, step_ms: f64) -> Result<WorkerResponse, WorkerError> {
         let lane = self.lane;
-        let started_ms = now_ms();
-        let progress = self.generation.advance().map_err(model_error)?;
-        self.timings.total_ms += now_ms() - started_ms;
+        self.timings.total_ms += step_ms;
         Ok(match progress {
             Progress::Searching => WorkerResponse::Searching { lane },
             Progress::Token(token) => {

@@ -77,7 +77,7 @@ impl Runner {
         report(conversation, progress).await?;
         self.texts.clear();
         self.model = None;
-        let model = HormoneT5::load(&found.files).map_err(model_error)?;
+        let model = HormoneT5::load(found.files).map_err(model_error)?;
         self_test::model(&model).map_err(|reason| WorkerError::Model { reason })?;
         let loaded = LoadedModel {
             entry: entry.cloned(),

@@ -59,7 +59,7 @@ impl BeamSearch {
     }
 
     /// Takes the logits of every beam's next token; `None` when the search is over.
-    pub fn advance(&mut self, logits: &[Vec<f32>]) -> Option<BeamStep> {
+    pub fn advance<L: AsRef<[f32]>>(&mut self, logits: &[L]) -> Option<BeamStep> {
         let length = self.beams[0].ids.len(); // tokens of each reply after this step
         let last = length >= self.max_new_tokens;
         let mut next = Vec::with_capacity(self.num_beams);
@@ -93,10 +93,10 @@ impl BeamSearch {
     }
 
     /// The `2 K` likeliest continuations of all beams: at most `K` of them can end, so `K` go on.
-    fn candidates(&self, logits: &[Vec<f32>]) -> Vec<Candidate> {
+    fn candidates<L: AsRef<[f32]>>(&self, logits: &[L]) -> Vec<Candidate> {
         let mut candidates = Vec::with_capacity(2 * self.num_beams * self.beams.len());
         for (index, (beam, logits)) in self.beams.iter().zip(logits).enumerate() {
-            let mut scores = log_softmax(logits);
+            let mut scores = log_softmax(logits.as_ref());
             self.rules.apply(&mut scores, &beam.ids);
             for id in ranked(&scores, 2 * self.num_beams) {
                 if scores[id].is_finite() {

@@ -56,11 +56,41 @@ impl ScoreRules {
     }
 }
 
-/// `x - log(sum(exp(x)))`, in f64 inside.
+/// `log(sum(exp(x)))`.
+pub fn log_sum_exp(scores: &[f32]) -> f64 {
+    let max = scores.iter().copied().fold(f32::NEG_INFINITY, |max, score| if score > max { score } else { max });
+    // Short sums in f32, which the compiler makes vectors of; their sum in f64.
+    let sum: f64 = scores.chunks(256).map(|scores| f64::from(sum_exp(scores, max))).sum();
+    f64::from(max) + sum.ln()
+}
+
+fn sum_exp(scores: &[f32], max: f32) -> f32 {
+    let mut sums = [0.0f32; 8];
+    let chunks = scores.chunks_exact(8);
+    let rest: f32 = chunks.remainder().iter().map(|score| exp(score - max)).sum();
+    for scores in chunks {
+        for (sum, score) in sums.iter_mut().zip(scores) {
+            *sum += exp(score - max);
+        }
+    }
+    rest + sums.iter().sum::<f32>()
+}
+
+/// `e^x` for `x <= 0` with a relative error below 1e-6: `x = n ln 2 + r`, a polynomial in `r`, and `n` into the exponent's bits.
+fn exp(x: f32) -> f32 {
+    const LN_2_HIGH: f32 = 0.693_359_4;
+    const LN_2_LOW: f32 = -2.121_944_4e-4;
+    const TO_INTEGER: f32 = 12_582_912.0; // 1.5 * 2^23: leaves no fraction
+    let x = if x > -87.0 { x } else { -87.0 };
+    let n = (x * std::f32::consts::LOG2_E + TO_INTEGER) - TO_INTEGER;
+    let r = x - n * LN_2_HIGH - n * LN_2_LOW;
+    let series = 1.0 + r * (1.0 + r * (0.5 + r * (1.0 / 6.0 + r * (1.0 / 24.0 + r * (1.0 / 120.0 + r / 720.0)))));
+    f32::from_bits((((n as i32) + 127) << 23) as u32) * series
+}
+
+/// `x - log(sum(exp(x)))`.
 pub fn log_softmax(scores: &[f32]) -> Vec<f32> {
-    let max = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let sum: f64 = scores.iter().map(|score| f64::from(score - max).exp()).sum();
-    let log_sum = f64::from(max) + sum.ln();
+    let log_sum = log_sum_exp(scores);
     scores.iter().map(|score| (f64::from(*score) - log_sum) as f32).collect()
 }
 
@@ -77,6 +107,9 @@ pub(crate) fn argmax(scores: &[f32]) -> usize {
 
 /// Ids by falling score, ties by rising id.
 pub(crate) fn ranked(scores: &[f32], count: usize) -> Vec<usize> {
+    if count < 32 {
+        return highest(scores, count);
+    }
     let falling = |a: &usize, b: &usize| scores[*b].partial_cmp(&scores[*a]).unwrap_or(Ordering::Equal).then(a.cmp(b));
     let mut order: Vec<usize> = (0..scores.len()).collect();
     let count = count.min(order.len());
@@ -86,6 +119,20 @@ pub(crate) fn ranked(scores: &[f32], count: usize) -> Vec<usize> {
     }
     order.sort_unstable_by(falling);
     order
+}
+
+/// The same for few: one pass, in which nearly every score is only compared with the lowest of them.
+fn highest(scores: &[f32], count: usize) -> Vec<usize> {
+    let mut best: Vec<usize> = Vec::with_capacity(count + 1);
+    for (id, score) in scores.iter().enumerate() {
+        if best.len() == count && best.last().is_none_or(|last| *score <= scores[*last]) {
+            continue;
+        }
+        let place = best.partition_point(|other| scores[*other] >= *score);
+        best.insert(place, id);
+        best.truncate(count);
+    }
+    best
 }
 
 /// What sampling may choose from: ids and their probabilities by falling probability.
@@ -125,4 +172,35 @@ pub fn sample(scores: &[f32], temperature: f64, top_k: Option<usize>, top_p: Opt
         }
     }
     kept.last().map_or(0, |(id, _)| *id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scores(count: usize) -> Vec<f32> {
+        (0..count).map(|place| ((place * place) as f32 * 0.37).sin() * 9.0).collect()
+    }
+
+    #[test]
+    fn the_sum_of_exponentials_equals_the_plain_one() {
+        for count in [1, 7, 8, 300, 5000] {
+            let mut scores = scores(count);
+            scores[count / 2] = f32::NEG_INFINITY;
+            scores[0] = 4.0;
+            let plain = scores.iter().map(|score| f64::from(*score).exp()).sum::<f64>().ln();
+            assert!((log_sum_exp(&scores) - plain).abs() < 1e-6, "{count}");
+        }
+    }
+
+    #[test]
+    fn few_and_all_are_ranked_alike_ties_by_rising_id() {
+        let mut scores = scores(500);
+        (scores[7], scores[300], scores[8]) = (20.0, 20.0, f32::NEG_INFINITY);
+        let all = ranked(&scores, 500);
+        for count in [0, 1, 5, 31, 32, 400] {
+            assert_eq!(ranked(&scores, count), all[..count], "{count}");
+        }
+        assert_eq!(ranked(&scores[..3], 5).len(), 3);
+    }
 }

@@ -53,7 +53,7 @@ pub struct Loaded {
 impl Fixture {
     pub fn load(&self) -> Result<Loaded> {
         let config = T5Config::from_json(self.config)?;
-        let t5 = T5::load(&Weights::from_bytes(self.weights)?, &config)?;
+        let t5 = T5::load(&Weights::from_bytes(self.weights.to_vec())?, &config)?;
         Ok(Loaded { t5, config, expected: tensors(self.expected)?, facts: parsed(self.facts) })
     }
 }
@@ -253,7 +253,7 @@ pub fn logits_processors() {
 
 /// Attention, levels, embedding and modulated states at two attention temperatures, on a padded batch.
 pub fn hormone_block() -> Result<()> {
-    let block = HormoneBlock::load(&Weights::from_bytes(BLOCK_WEIGHTS)?.at("hormone_block"), 32)?;
+    let block = HormoneBlock::load(&Weights::from_bytes(BLOCK_WEIGHTS.to_vec())?.at("hormone_block"), 32)?;
     let (expected, facts) = (tensors(BLOCK_EXPECTED)?, parsed(BLOCK_FACTS));
     let mask = id_rows(&facts["attention_mask"])?.to_dtype(DType::F32)?;
     let hidden = &expected["hidden_states"];

@@ -72,7 +72,7 @@ impl ModelFolder {
             tokenizer: self.tokenizer()?,
             weights: self.read(weights)?,
         };
-        HormoneT5::load(&files).with_context(|| format!("{} cannot be loaded", self.path.display()))
+        HormoneT5::load(files).with_context(|| format!("{} cannot be loaded", self.path.display()))
     }
 
     /// Writes what stays the same over a run.
