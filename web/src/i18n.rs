@@ -181,7 +181,7 @@ mod tests {
                     Locale::En.texts().keys().filter_map(|key| key.split_once('.').map(|(prefix, _)| prefix)).collect();
                 let is_key = |literal: &&str| {
                     let plain = literal.chars().all(|mark| mark.is_ascii_lowercase() || mark.is_ascii_digit() || "._".contains(mark));
-                    let is_file = [".json", ".gguf", ".safetensors"].iter().any(|end| literal.ends_with(end));
+                    let is_file = [".json", ".csv", ".gguf", ".safetensors"].iter().any(|end| literal.ends_with(end));
                     plain
                         && !is_file
                         && !literal.ends_with('.')
@@ -220,6 +220,9 @@ mod tests {
         used.extend(["friendly", "neutral", "rude", "sad", "excited"].map(|name| format!("tone.{name}")));
         used.extend(["baseline", "modulated", "own"].map(|name| format!("lane.{name}")));
         used.extend(["baseline", "modulated", "own"].map(|name| format!("lane_help.{name}")));
+        used.extend(["random", "toy", "own"].into_iter().flat_map(|name| [format!("weights.{name}"), format!("weights_help.{name}")]));
+        used.extend(crate::reading::STATE_NAMES.map(|name| format!("state.{name}")));
+        used.extend(crate::paper::ABLATIONS.map(|ablation| format!("ablation.{}", ablation.name)));
         let known: BTreeSet<String> = keys(Locale::En).into_iter().map(str::to_string).collect();
         assert_eq!(used.difference(&known).collect::<Vec<_>>(), Vec::<&String>::new(), "keys without text");
         assert_eq!(known.difference(&used).collect::<Vec<_>>(), Vec::<&String>::new(), "texts without use");

@@ -96,7 +96,9 @@ fn q4_0_weights_load_read_and_reply() -> Result<()> {
     let difference = largest_difference(&rough, &dense)?;
     assert!(difference < 0.25, "{difference}");
     let encoded = rough.encode(TEXTS[0])?;
-    assert!(rough.generate(&encoded, GenerationConfig { min_new_tokens: 3, max_new_tokens: 3, ..GenerationConfig::default() })?.count() == 3);
+    assert!(
+        rough.generate(&encoded, GenerationConfig { min_new_tokens: 3, max_new_tokens: 3, ..GenerationConfig::default() })?.count() == 3
+    );
     Ok(())
 }
 

@@ -17,12 +17,13 @@ struct RunningLane<'a> {
     reason: Option<FinishReason>,
 }
 
-/// Makes all replies; between two decoder steps messages are let in.
+/// Makes all replies; between two decoder steps messages are let in, and `between_tokens` runs.
 pub(super) async fn reply(
     conversation: &Conversation,
     model: &HormoneT5,
     encoded: &Encoded,
     requests: Vec<LaneRequest>,
+    mut between_tokens: impl FnMut(),
 ) -> Result<(), Interruption> {
     let mut lanes = Vec::with_capacity(requests.len());
     for LaneRequest { lane, config } in requests {
@@ -38,6 +39,7 @@ pub(super) async fn reply(
     while lanes.iter().any(|lane| lane.reason.is_none()) {
         for lane in lanes.iter_mut().filter(|lane| lane.reason.is_none()) {
             conversation.pause().await?;
+            between_tokens();
             conversation.say(lane.step()?);
         }
     }

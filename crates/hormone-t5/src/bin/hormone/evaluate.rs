@@ -116,7 +116,8 @@ impl HeldOut {
             Ok((right, shuffled, batch.counts.label_tokens))
         })?;
         let tokens: usize = losses.iter().map(|(.., tokens)| tokens).sum();
-        let sum = |loss: &dyn Fn(&(f32, f32, usize)) -> f32| losses.iter().map(|batch| f64::from(loss(batch)) * batch.2 as f64).sum::<f64>();
+        let sum =
+            |loss: &dyn Fn(&(f32, f32, usize)) -> f32| losses.iter().map(|batch| f64::from(loss(batch)) * batch.2 as f64).sum::<f64>();
         let (right, shuffled) = (sum(&|batch| batch.0), sum(&|batch| batch.1));
         report.reply_tokens = tokens;
         report.sequence_loss = right / tokens.max(1) as f64;

@@ -226,7 +226,9 @@ impl Trainer {
             let threads: Vec<_> = parts
                 .iter()
                 .zip(&self.models)
-                .map(|(part, model)| scope.spawn(move || self.sum(part.iter().map(|bucket| self.bucket_gradients(model, bucket, counts, share)))))
+                .map(|(part, model)| {
+                    scope.spawn(move || self.sum(part.iter().map(|bucket| self.bucket_gradients(model, bucket, counts, share))))
+                })
                 .collect();
             threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(anyhow!("a training thread panicked")))).collect()
         });
