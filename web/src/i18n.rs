@@ -59,6 +59,12 @@ impl Locale {
         values.iter().fold(self.text(key), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
     }
 
+    /// The first two letters of each of these tones' names: one would not tell "vriendelijk" from "verdrietig".
+    pub fn initials(self, tones: &[hormone_t5::Tone]) -> String {
+        let short = |tone: &hormone_t5::Tone| self.text(&format!("tone.{}", tone.name())).chars().take(2).collect::<String>();
+        tones.iter().map(short).collect::<Vec<_>>().join(" ")
+    }
+
     /// A number with so many decimals, in this language's writing.
     pub fn number(self, value: f64, decimals: usize) -> String {
         let text = format!("{value:.decimals$}");
@@ -68,10 +74,11 @@ impl Locale {
         }
     }
 
-    /// Bytes as megabytes or kilobytes.
+    /// Bytes as megabytes, kilobytes or what they are.
     pub fn bytes(self, bytes: u64) -> String {
         match bytes {
-            0..1_000_000 => format!("{} kB", self.number(bytes as f64 / 1e3, 0)),
+            0..1000 => format!("{bytes} B"),
+            1000..1_000_000 => format!("{} kB", self.number(bytes as f64 / 1e3, 0)),
             _ => format!("{} MB", self.number(bytes as f64 / 1e6, 1)),
         }
     }
@@ -235,10 +242,20 @@ mod tests {
     }
 
     #[test]
+    fn the_short_names_of_tones_are_told_apart_in_every_language() {
+        for locale in Locale::ALL {
+            let short: BTreeSet<String> = hormone_t5::Tone::ALL.iter().map(|tone| locale.initials(&[*tone])).collect();
+            assert_eq!(short.len(), hormone_t5::Tone::ALL.len(), "{short:?}");
+        }
+    }
+
+    #[test]
     fn numbers_are_written_as_the_language_does() {
         assert_eq!(Locale::En.number(0.256, 2), "0.26");
         assert_eq!(Locale::Nl.number(0.256, 2), "0,26");
         assert_eq!(Locale::Nl.bytes(11_540_000), "11,5 MB");
+        assert_eq!(Locale::Nl.bytes(406), "406 B");
+        assert_eq!(Locale::Nl.initials(&[hormone_t5::Tone::Rude, hormone_t5::Tone::Sad]), "gr ve");
         assert_eq!(Locale::En.duration(1500.0), "1.5 s");
     }
 }

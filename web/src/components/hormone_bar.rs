@@ -109,10 +109,9 @@ pub(super) fn HormoneBar(
     }
 }
 
-/// The first letter of a training profile at its level; one more step aside where others stand there already.
-fn profile_mark(i18n: I18n, ProfileMark { tone, level, crowd }: ProfileMark) -> impl IntoView {
-    let letter = i18n.text(&format!("tone.{}", tone.name())).chars().take(1).collect::<String>().to_uppercase();
-    view! { <span class="profile" aria-hidden="true" style=format!("--level:{level:.3};--crowd:{crowd}")>{letter}</span> }
+/// The first letters of the training profiles at their level.
+fn profile_mark(i18n: I18n, mark: ProfileMark) -> impl IntoView {
+    view! { <span class="profile" aria-hidden="true" style:left=percent(mark.level)>{i18n.now().initials(&mark.tones)}</span> }
 }
 
 fn percent(level: f32) -> String {

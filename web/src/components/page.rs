@@ -33,7 +33,9 @@ pub(super) fn Page() -> impl IntoView {
     renew_replies_when_settings_change(play);
     play.start_worker();
 
-    let inspected = RwSignal::new(None::<u32>);
+    // Examples are read from the first, messages from the last.
+    let inspected =
+        RwSignal::new(session.with_untracked(|session| session.turns.first().filter(|_| session.shows_examples).map(|turn| turn.id)));
     let chosen = RwSignal::new(None::<ReplyWord>);
     // What the instruments show: the text being written, else the chosen message, else the newest.
     let shown = Memo::new(move |_| {

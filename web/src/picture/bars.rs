@@ -54,10 +54,11 @@ pub fn bars(palette: &Palette, locale: Locale, data: &Bars) -> String {
             svg.rect((LEFT + track * f64::from(ghost) - 2.0, bar - 1.0), (4.0, 14.0), 1.0, &palette.ink, 1.0);
         }
         for mark in profile_marks(&data.profiles, hormone) {
-            let x = LEFT + track * f64::from(mark.level) + 13.0 * mark.crowd as f64;
-            let letter = locale.text(&format!("tone.{}", mark.tone.name())).chars().take(1).collect::<String>().to_uppercase();
-            svg.rect((x - 6.0, bar - 2.0), (12.0, 16.0), 4.0, &palette.surface, 0.9);
-            svg.text((x, bar + 10.5), Style { size: 11.0, anchor: Anchor::Middle, ..label }, &letter);
+            let x = LEFT + track * f64::from(mark.level);
+            let letters = locale.initials(&mark.tones);
+            let width = 2.0 + 16.0 * mark.tones.len() as f64;
+            svg.rect((x - width / 2.0, bar - 2.0), (width, 16.0), 4.0, &palette.surface, 0.92);
+            svg.text((x, bar + 10.5), Style { size: 11.0, anchor: Anchor::Middle, ..label }, &letters);
         }
     }
     svg.finish(&locale.text("hormones.title"))

@@ -38,25 +38,31 @@ fn blend(before: HormoneLevels, predicted: HormoneLevels, lambda: f32) -> Hormon
     levels.into()
 }
 
-/// Where a training profile stands on a hormone's bar.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Where training profiles stand on a hormone's bar: one mark for all that would hide each other.
+#[derive(Clone, Debug, PartialEq)]
 pub struct ProfileMark {
-    /// The profile.
-    pub tone: Tone,
-    /// Its level of this hormone.
+    /// The profiles.
+    pub tones: Vec<Tone>,
+    /// The mean of their levels of this hormone.
     pub level: f32,
-    /// How many marks already stand at this place.
-    pub crowd: usize,
 }
 
-/// The marks of the shown profiles on one bar; those that would hide each other are told apart.
+/// The marks of the shown profiles on one bar, by rising level.
 pub fn profile_marks(shown: &[Tone], hormone: Hormone) -> Vec<ProfileMark> {
-    const TOO_NEAR: f32 = 0.06;
+    const TOO_NEAR: f32 = 0.055;
+    let mut by_level = shown.to_vec();
+    by_level.sort_by(|a, b| a.levels().get(hormone).total_cmp(&b.levels().get(hormone)));
     let mut marks: Vec<ProfileMark> = Vec::new();
-    for tone in shown {
+    for tone in by_level {
         let level = tone.levels().get(hormone);
-        let crowd = marks.iter().filter(|mark| (mark.level - level).abs() < TOO_NEAR).count();
-        marks.push(ProfileMark { tone: *tone, level, crowd });
+        match marks.last_mut().filter(|mark| level - mark.level < TOO_NEAR) {
+            Some(mark) => {
+                let count = mark.tones.len() as f32;
+                mark.level = (mark.level * count + level) / (count + 1.0);
+                mark.tones.push(tone);
+            }
+            None => marks.push(ProfileMark { tones: vec![tone], level }),
+        }
     }
     marks
 }
@@ -79,10 +85,11 @@ mod tests {
     }
 
     #[test]
-    fn marks_at_the_same_place_are_told_apart() {
+    fn profiles_at_the_same_place_share_a_mark() {
         let marks = profile_marks(&Tone::ALL, Hormone::Dopamine);
-        let crowd = |tone: Tone| marks.iter().find(|mark| mark.tone == tone).map(|mark| mark.crowd);
-        assert_eq!((crowd(Tone::Friendly), crowd(Tone::Excited)), (Some(0), Some(1)));
-        assert_eq!((crowd(Tone::Rude), crowd(Tone::Sad), crowd(Tone::Neutral)), (Some(0), Some(1), Some(0)));
+        let tones: Vec<&[Tone]> = marks.iter().map(|mark| mark.tones.as_slice()).collect();
+        assert_eq!(tones, [&[Tone::Rude, Tone::Sad][..], &[Tone::Neutral], &[Tone::Friendly, Tone::Excited]]);
+        assert!((marks[0].level - 0.075).abs() < 1e-6);
+        assert!(profile_marks(&[], Hormone::Dopamine).is_empty());
     }
 }

@@ -28,8 +28,10 @@ pub(super) fn AblationTable(i18n: I18n, record: RwSignal<Record>) -> impl IntoVi
                             {move || {
                                 let ours = ours(paper.name);
                                 let cell = |own: Option<f64>, theirs: f64, factor: f64, decimals: usize| {
-                                    let own = own.map_or("–".to_string(), |value| number(value * factor, decimals));
-                                    let theirs = i18n.format("results.paper", &[("value", &number(theirs * factor, decimals))]);
+                                    let unit = if factor > 1.0 { " %" } else { "" };
+                                    let text = |value: f64| format!("{}{unit}", number(value * factor, decimals));
+                                    let own = own.map_or("–".to_string(), text);
+                                    let theirs = i18n.format("results.paper", &[("value", &text(theirs))]);
                                     view! { <td><b>{own}</b><span class="paper">{theirs}</span></td> }
                                 };
                                 (
