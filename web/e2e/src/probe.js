@@ -149,6 +149,30 @@ window.probe = (() => {
     }, 800);
   });
 
+  // Sends a message, writes another text at the first word of the reply, and tells what the heatmap shows when that text is read or the reply ends.
+  const write_while_replying = (message, text) => new Promise((resolve) => {
+    set("composer-input", message);
+    const send_when_possible = setInterval(() => {
+      if (at("send")?.disabled !== false) return;
+      clearInterval(send_when_possible);
+      at("send").click();
+    }, 20);
+    let written = false;
+    const observer = new MutationObserver(() => {
+      const running = Boolean(at("stop"));
+      if (!written && running && turns().at(-1)?.baseline?.text) {
+        written = true;
+        set("composer-input", text);
+        return;
+      }
+      const words = heatmap().words.join(" ");
+      if (!written || (running && words !== text)) return;
+      observer.disconnect();
+      resolve({ words, running });
+    });
+    observer.observe(document.body, everything);
+  });
+
   // How wide the page is, and what reaches over its right edge without a frame of its own that scrolls.
   const overflow = () => {
     const width = document.documentElement.clientWidth;
@@ -166,5 +190,5 @@ window.probe = (() => {
     };
   };
 
-  return { at, words, view, set, saved, measure_reply, record, states: () => states.map((state) => JSON.parse(state)), stop_at_first_word, answers: () => answers, overflow };
+  return { at, words, view, set, saved, measure_reply, write_while_replying, record, states: () => states.map((state) => JSON.parse(state)), stop_at_first_word, answers: () => answers, overflow };
 })();

@@ -28,25 +28,36 @@ pub(super) fn Conversation(
     let recorded_by = Memo::new(move |_| {
         session.with(|session| session.turns.iter().find(|turn| turn.recorded).map(|turn| turn.model.clone().unwrap_or_default()))
     });
+    // How long the newest replies are, and whether more will come: a remark follows their end.
     let grown = Memo::new(move |_| {
-        session.with(|session| session.latest().map_or(0, |turn| turn.replies.iter().map(|reply| reply.text.len()).sum::<usize>()))
+        session.with(|session| {
+            session.latest().map(|turn| (turn.is_running(), turn.replies.iter().map(|reply| reply.text.len()).sum::<usize>()))
+        })
     });
     let list = NodeRef::<Div>::new();
+    let follows = StoredValue::new(true);
+    // Asked for at each scroll and never while a reply grows: the answer costs a layout.
+    let on_scroll = move |_| {
+        if let Some(list) = list.get_untracked() {
+            follows.set_value(list.scroll_height() - list.scroll_top() - list.client_height() < NEAR_THE_END);
+        }
+    };
     Effect::new(move |before: Option<usize>| {
         let count = turns.with(Vec::len);
         grown.track();
-        let Some(list) = list.get() else { return count };
-        let to_the_end = list.scroll_height() - list.scroll_top() - list.client_height();
-        // Examples are read from their beginning.
-        if !examples.get_untracked() && (before != Some(count) || to_the_end < NEAR_THE_END) {
-            // After what is new is laid out.
-            request_animation_frame(move || list.set_scroll_top(list.scroll_height()));
+        if before != Some(count) {
+            // Examples are read from their beginning.
+            follows.set_value(!examples.get_untracked());
+        }
+        if let Some(list) = list.get().filter(|_| follows.get_value()) {
+            // After what is new is laid out; the browser stops at the end.
+            request_animation_frame(move || list.set_scroll_top(i32::MAX));
         }
         count
     });
     view! {
         <SessionTools play />
-        <div class="conversation" node_ref=list tabindex="0" role="region" aria-label=move || i18n.text("talk.turns")>
+        <div class="conversation" node_ref=list tabindex="0" role="region" aria-label=move || i18n.text("talk.turns") on:scroll=on_scroll>
             {move || turns.with(Vec::is_empty).then(|| view! { <Welcome i18n /> })}
             {move || recorded_by.get().map(|model| {
                 let key = if examples.get() { "talk.recorded" } else { "talk.imported" };

@@ -58,12 +58,9 @@ fn no_task_of_the_page_takes_50_ms_and_nothing_jumps_while_a_reply_streams() -> 
     visit("/", |page| {
         // The first reply compiles and lays out what every later one uses.
         page.say("hello")?;
-        super::replies::make_replies_long(page)?;
-        page.set("decoding-max_tokens", "60")?;
-        page.wait_until_answered(1)?;
         let mut seen: Vec<Feel> = Vec::new();
-        // Another program on the same machine can stop any task for a while: one undisturbed reply of three is proof.
-        for message in ["my dog died yesterday", "tell me everything", "I GOT THE JOB!!!"] {
+        // Another program on the same machine can stop any task for a while: one undisturbed reply is proof.
+        for message in ["my dog died yesterday", "tell me everything", "I GOT THE JOB!!!", "you are useless", "thank you", "good morning"] {
             let feel = page.feel_of_a_reply(message)?;
             let moved: f64 = feel.shifts.iter().map(|shift| shift.value).sum();
             if feel.long_tasks.is_empty() && moved < 0.02 {
