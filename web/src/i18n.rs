@@ -59,6 +59,12 @@ impl Locale {
         values.iter().fold(self.text(key), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
     }
 
+    /// The first two letters of each of these tones' names: one would not tell "vriendelijk" from "verdrietig".
+    pub fn initials(self, tones: &[hormone_t5::Tone]) -> String {
+        let short = |tone: &hormone_t5::Tone| self.text(&format!("tone.{}", tone.name())).chars().take(2).collect::<String>();
+        tones.iter().map(short).collect::<Vec<_>>().join(" ")
+    }
+
     /// A number with so many decimals, in this language's writing.
     pub fn number(self, value: f64, decimals: usize) -> String {
         let text = format!("{value:.decimals$}");
@@ -68,10 +74,11 @@ impl Locale {
         }
     }
 
-    /// Bytes as megabytes or kilobytes.
+    /// Bytes as megabytes, kilobytes or what they are.
     pub fn bytes(self, bytes: u64) -> String {
         match bytes {
-            0..1_000_000 => format!("{} kB", self.number(bytes as f64 / 1e3, 0)),
+            0..1000 => format!("{bytes} B"),
+            1000..1_000_000 => format!("{} kB", self.number(bytes as f64 / 1e3, 0)),
             _ => format!("{} MB", self.number(bytes as f64 / 1e6, 1)),
         }
     }
@@ -181,7 +188,7 @@ mod tests {
                     Locale::En.texts().keys().filter_map(|key| key.split_once('.').map(|(prefix, _)| prefix)).collect();
                 let is_key = |literal: &&str| {
                     let plain = literal.chars().all(|mark| mark.is_ascii_lowercase() || mark.is_ascii_digit() || "._".contains(mark));
-                    let is_file = [".json", ".gguf", ".safetensors"].iter().any(|end| literal.ends_with(end));
+                    let is_file = [".json", ".csv", ".gguf", ".safetensors"].iter().any(|end| literal.ends_with(end));
                     plain
                         && !is_file
                         && !literal.ends_with('.')
@@ -220,6 +227,9 @@ mod tests {
         used.extend(["friendly", "neutral", "rude", "sad", "excited"].map(|name| format!("tone.{name}")));
         used.extend(["baseline", "modulated", "own"].map(|name| format!("lane.{name}")));
         used.extend(["baseline", "modulated", "own"].map(|name| format!("lane_help.{name}")));
+        used.extend(["random", "toy", "own"].into_iter().flat_map(|name| [format!("weights.{name}"), format!("weights_help.{name}")]));
+        used.extend(crate::reading::STATE_NAMES.map(|name| format!("state.{name}")));
+        used.extend(crate::paper::ABLATIONS.map(|ablation| format!("ablation.{}", ablation.name)));
         let known: BTreeSet<String> = keys(Locale::En).into_iter().map(str::to_string).collect();
         assert_eq!(used.difference(&known).collect::<Vec<_>>(), Vec::<&String>::new(), "keys without text");
         assert_eq!(known.difference(&used).collect::<Vec<_>>(), Vec::<&String>::new(), "texts without use");
@@ -232,10 +242,20 @@ mod tests {
     }
 
     #[test]
+    fn the_short_names_of_tones_are_told_apart_in_every_language() {
+        for locale in Locale::ALL {
+            let short: BTreeSet<String> = hormone_t5::Tone::ALL.iter().map(|tone| locale.initials(&[*tone])).collect();
+            assert_eq!(short.len(), hormone_t5::Tone::ALL.len(), "{short:?}");
+        }
+    }
+
+    #[test]
     fn numbers_are_written_as_the_language_does() {
         assert_eq!(Locale::En.number(0.256, 2), "0.26");
         assert_eq!(Locale::Nl.number(0.256, 2), "0,26");
         assert_eq!(Locale::Nl.bytes(11_540_000), "11,5 MB");
+        assert_eq!(Locale::Nl.bytes(406), "406 B");
+        assert_eq!(Locale::Nl.initials(&[hormone_t5::Tone::Rude, hormone_t5::Tone::Sad]), "gr ve");
         assert_eq!(Locale::En.duration(1500.0), "1.5 s");
     }
 }

@@ -77,7 +77,7 @@ fn worker_url() -> Result<String, String> {
 }
 
 /// Relative to the page, so that it works in every folder of every host.
-fn resolve(path: &str) -> Result<String, String> {
+pub fn resolve(path: &str) -> Result<String, String> {
     let base = document()?.base_uri().ok().flatten().ok_or("the page has no address")?;
     Ok(web_sys::Url::new_with_base(path, &base).map_err(|error| describe(&error))?.href())
 }

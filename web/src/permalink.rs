@@ -1,9 +1,10 @@
 //! The page's state in the part of its address after `#`: short, versioned, tolerant of nonsense.
 //!
-//! `#v=1&t=I+GOT+THE+JOB&a=0.3&p=,,0.9,,,&d=sampling&s=7`: only what differs from the defaults is written; what cannot be read is left out, and of an
+//! `#v=1&l=nl&t=I+GOT+THE+JOB&a=0.3&p=,,0.9,,,&d=sampling&s=7`: only what differs from the defaults is written; what cannot be read is left out, and of an
 //! unknown version everything.
 
 use crate::controls::{ALPHA_MAX, DecodingKind, SEED_MAX, Settings};
+use crate::i18n::Locale;
 
 const VERSION: &str = "1";
 
@@ -14,12 +15,14 @@ pub struct Permalink {
     pub text: String,
     /// How to answer it.
     pub settings: Settings,
+    /// The language of the page; `None` is the visitor's own.
+    pub locale: Option<Locale>,
 }
 
 impl Permalink {
     /// The fragment, without `#`.
     pub fn to_fragment(&self) -> String {
-        let Self { text, settings } = self;
+        let Self { text, settings, locale } = self;
         let default = Settings::default();
         let mut fragment = form_urlencoded::Serializer::new(String::new());
         fragment.append_pair("v", VERSION);
@@ -28,6 +31,7 @@ impl Permalink {
                 fragment.append_pair(key, &value);
             }
         };
+        add("l", locale.map(|locale| locale.code().to_string()).unwrap_or_default(), locale.is_none());
         add("t", text.clone(), text.is_empty());
         add("a", settings.alpha.map(|alpha| alpha.to_string()).unwrap_or_default(), settings.alpha.is_none());
         let pins = settings.pins.map(|pin| pin.map(|pin| pin.to_string()).unwrap_or_default());
@@ -63,6 +67,7 @@ impl Permalink {
     fn read(&mut self, key: &str, value: &str) {
         let settings = &mut self.settings;
         match key {
+            "l" => self.locale = Locale::ALL.into_iter().find(|locale| locale.code() == value),
             "t" => self.text = value.chars().take(4000).collect(),
             "a" => settings.alpha = within(value, 0.0, f64::from(ALPHA_MAX)).map(|alpha| alpha as f32),
             "p" => {
@@ -114,7 +119,7 @@ mod tests {
     #[test]
     fn the_defaults_make_a_short_fragment() {
         assert_eq!(Permalink::default().to_fragment(), "v=1");
-        let link = Permalink { text: "I GOT THE JOB!!!".into(), settings: Settings::default() };
+        let link = Permalink { text: "I GOT THE JOB!!!".into(), ..Permalink::default() };
         assert_eq!(link.to_fragment(), "v=1&t=I+GOT+THE+JOB%21%21%21");
     }
 
@@ -134,13 +139,13 @@ mod tests {
             seed: 999_999,
             own_lane: true,
         };
-        let link = Permalink { text: "ünï & = # % + 👍🏽\nnew line".into(), settings };
+        let link = Permalink { text: "ünï & = # % + 👍🏽\nnew line".into(), settings, locale: Some(Locale::Nl) };
         assert_eq!(Permalink::from_fragment(&format!("#{}", link.to_fragment())), Some(link));
     }
 
     #[test]
     fn nonsense_is_left_out() {
-        let link = Permalink::from_fragment("#v=1&a=7&s=-3&p=x,0.5&d=magic&temp=NaN&q=1&%%%&t=hi").expect("ours");
+        let link = Permalink::from_fragment("#v=1&l=xx&a=7&s=-3&p=x,0.5&d=magic&temp=NaN&q=1&%%%&t=hi").expect("ours");
         let mut expected = Permalink { text: "hi".into(), ..Permalink::default() };
         expected.settings.pins[1] = Some(0.5);
         assert_eq!(link, expected);

@@ -10,13 +10,14 @@ pub struct Preset {
 }
 
 /// All presets, the five tones first.
-pub const PRESETS: [Preset; 8] = [
+pub const PRESETS: [Preset; 9] = [
     Preset { name: "preset.excited", text: "I GOT THE JOB!!!" },
     Preset { name: "preset.friendly", text: "Thank you so much for helping me move, you are the best." },
     Preset { name: "preset.sad", text: "My grandfather died last night and the house is so quiet." },
     Preset { name: "preset.rude", text: "You are useless, stop wasting my time!" },
     Preset { name: "preset.neutral", text: "The library opens at nine on weekdays." },
     Preset { name: "preset.sarcasm", text: "Oh great, another Monday. Just what I needed." },
+    Preset { name: "preset.capitals", text: "HAPPY BIRTHDAY TO MY LITTLE BROTHER, I LOVE HIM SO MUCH" },
     Preset { name: "preset.mixed", text: "I passed the exam, but my best friend failed." },
     Preset { name: "preset.negation", text: "I am not angry with you, not at all." },
 ];

@@ -1,5 +1,7 @@
 //! What has happened: the worker, the model, the conversation. A plain struct that changes in [`Session::begin`] and [`Session::apply`] only.
 
+mod action;
+mod status;
 mod turn;
 
 use std::collections::BTreeMap;
@@ -9,9 +11,9 @@ use hormone_t5::analysis::Analysis;
 use hormone_t5::manifest::Manifest;
 
 use crate::controls::Settings;
-use crate::protocol::{
-    Lane, LoadProgress, LoadedModel, RequestId, RequestMessage, ResponseMessage, WorkerError, WorkerRequest, WorkerResponse,
-};
+use crate::protocol::{Lane, LoadedModel, RequestId, RequestMessage, ResponseMessage, WorkerError, WorkerRequest, WorkerResponse};
+pub use action::Action;
+pub use status::{LoadStatus, WorkerStatus};
 pub use turn::{Reply, ReplyState, Turn};
 
 /// All that has happened.
@@ -29,93 +31,13 @@ pub struct Session {
     pub draft: Option<Arc<Analysis>>,
     /// What went wrong last, until the user closes it.
     pub error: Option<WorkerError>,
+    /// Every message sent or opened, oldest first; it outlives the conversation.
+    pub history: Vec<String>,
+    /// Whether the turns are the examples that came with the page.
+    pub shows_examples: bool,
     open: BTreeMap<RequestId, Purpose>,
     last_request: u64,
     last_turn: u32,
-}
-
-/// The worker's life.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub enum WorkerStatus {
-    /// It has not spoken yet.
-    #[default]
-    Starting,
-    /// It listens.
-    Ready,
-    /// It trapped or could not start.
-    Dead {
-        /// What is known.
-        reason: String,
-    },
-}
-
-/// The model's way into the worker.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub enum LoadStatus {
-    /// None was asked for.
-    #[default]
-    Idle,
-    /// On its way; `None` before the first report.
-    Loading(Option<LoadProgress>),
-    /// It answers.
-    Loaded(Box<LoadedModel>),
-    /// It cannot.
-    Failed(WorkerError),
-}
-
-/// What the user, or the page for him, wants.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Action {
-    /// A model of the manifest; `None` is its default.
-    LoadModel {
-        /// Absolute address of the models' folder.
-        models_url: String,
-        /// Id in the manifest.
-        model: Option<String>,
-    },
-    /// A model of the user's own files, which go beside the message.
-    LoadOwnFiles,
-    /// The text in the composer changed.
-    ReadDraft {
-        /// Its text; blank clears the reading.
-        text: String,
-        /// See [`Settings::attention_temperature`].
-        attention_temperature: Option<f64>,
-    },
-    /// A message, to be answered in all lanes.
-    Send {
-        /// The message.
-        text: String,
-        /// How to answer.
-        settings: Settings,
-    },
-    /// New replies to a turn where its settings differ from these.
-    Regenerate {
-        /// Id of the turn.
-        turn: u32,
-        /// How to answer now.
-        settings: Settings,
-    },
-    /// End what runs for a turn.
-    Stop {
-        /// Id of the turn.
-        turn: u32,
-    },
-    /// Turns of a file in place of the conversation.
-    Import(Vec<Turn>),
-    /// Forget the conversation.
-    Clear,
-    /// Close the error.
-    CloseError,
-    /// Remove downloaded models.
-    DeleteDownloads,
-    /// A new worker was started.
-    WorkerRestarted,
-    /// The worker died without a word of its own.
-    WorkerDied {
-        /// What the browser says.
-        reason: String,
-    },
 }
 
 /// What an open request is for.
@@ -128,10 +50,10 @@ enum Purpose {
 }
 
 impl Session {
-    /// A session that shows these turns as recorded.
-    pub fn with_recorded(turns: Vec<Turn>) -> Self {
-        let mut session = Self::default();
-        session.import(turns);
+    /// A session that shows these turns as examples until the first message.
+    pub fn with_examples(model: Option<String>, turns: Vec<Turn>) -> Self {
+        let mut session = Self { shows_examples: !turns.is_empty(), ..Self::default() };
+        session.show_recorded(model, turns);
         session
     }
 
@@ -158,6 +80,11 @@ impl Session {
         self.turns.iter().any(Turn::is_running)
     }
 
+    /// Whether the text in the composer is being read.
+    pub fn is_reading(&self) -> bool {
+        self.open.values().any(|purpose| *purpose == Purpose::Draft)
+    }
+
     /// Takes an action; the messages go to the worker in this order.
     pub fn begin(&mut self, action: Action) -> Vec<RequestMessage> {
         match action {
@@ -167,13 +94,16 @@ impl Session {
             Action::Send { text, settings } => self.send(text, &settings),
             Action::Regenerate { turn, settings } => self.regenerate(turn, &settings),
             Action::Stop { turn } => self.cancel(&Purpose::Turn(turn)),
-            Action::Import(turns) => {
+            Action::Import { model, turns } => {
                 let messages = self.cancel_turns();
-                self.import(turns);
+                self.shows_examples = false;
+                turns.iter().for_each(|turn| self.remember(&turn.text));
+                self.show_recorded(model, turns);
                 messages
             }
             Action::Clear => {
                 let messages = self.cancel_turns();
+                self.shows_examples = false;
                 self.turns.clear();
                 messages
             }
@@ -254,10 +184,14 @@ impl Session {
     fn send(&mut self, text: String, settings: &Settings) -> Vec<RequestMessage> {
         let mut messages = self.cancel(&Purpose::Draft);
         messages.extend(self.cancel_turns());
-        self.turns.retain(|turn| !turn.recorded);
+        if std::mem::take(&mut self.shows_examples) {
+            self.turns.clear();
+        }
+        self.remember(&text);
         self.last_turn += 1;
         let known = self.draft.take().filter(|draft| draft.text == text);
         let mut turn = Turn::new(self.last_turn, text.clone(), known, Vec::new());
+        turn.model = self.model().map(|model| model.id.clone());
         messages.push(self.ask(&mut turn, settings, settings.lanes()));
         self.turns.push(turn);
         self.error = None;
@@ -308,11 +242,18 @@ impl Session {
         running.into_iter().flat_map(|turn| self.cancel(&Purpose::Turn(turn))).collect()
     }
 
-    fn import(&mut self, turns: Vec<Turn>) {
+    fn show_recorded(&mut self, model: Option<String>, turns: Vec<Turn>) {
         self.turns = turns;
         for turn in &mut self.turns {
             self.last_turn += 1;
             (turn.id, turn.recorded) = (self.last_turn, true);
+            turn.model = turn.model.take().or_else(|| model.clone());
+        }
+    }
+
+    fn remember(&mut self, text: &str) {
+        if self.history.last().is_none_or(|last| last != text) {
+            self.history.push(text.to_string());
         }
     }
 

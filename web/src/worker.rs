@@ -1,11 +1,10 @@
 //! The model worker: receives requests, runs them one after the other, yields between tokens, answers.
 //!
 //! Everything runs on one thread. Between two tokens the run gives the thread back for a macrotask ([`pause::pause`]), so that a message, above
-//! all [`WorkerRequest::Cancel`], is taken within one token. A panic is told to the page before the worker traps.
+//! all [`WorkerRequest::Cancel`], is taken within one token; readings that wait are then served before the replies go on. A panic is told to the page before the worker traps.
 
 mod lanes;
 mod pause;
-mod queue;
 mod run;
 mod self_test;
 mod texts;
@@ -18,7 +17,7 @@ use wasm_bindgen_futures::spawn_local;
 use web_sys::{DedicatedWorkerGlobalScope, File, MessageEvent};
 
 use crate::protocol::{RequestId, RequestMessage, ResponseMessage, WorkerError, WorkerRequest, WorkerResponse};
-use queue::RequestQueue;
+use crate::request_queue::RequestQueue;
 
 /// A request that waits.
 struct Job {
@@ -102,6 +101,15 @@ impl Conversation {
     /// Tells the page of progress.
     fn say(&self, response: WorkerResponse) {
         post(Some(self.id), response);
+    }
+
+    /// A reading that waits and may be served at once, with its text and tau.
+    fn next_reading(&self) -> Option<(Conversation, String, Option<f64>)> {
+        let is_reading = |job: &Job| matches!(job.request, WorkerRequest::Analyze { .. });
+        let is_reply = |job: &Job| matches!(job.request, WorkerRequest::Generate { .. });
+        let (id, job) = self.queue.borrow_mut().take_overtaking(is_reading, is_reply)?;
+        let WorkerRequest::Analyze { text, attention_temperature } = job.request else { return None };
+        Some((Conversation { id, queue: self.queue.clone() }, text, attention_temperature))
     }
 
     /// Lets messages in; an error where one of them cancelled this request.

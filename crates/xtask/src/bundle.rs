@@ -22,6 +22,7 @@ pub(crate) fn build(public_url: &PublicUrl) -> Result<PathBuf> {
     remove_staging_folder(&dist)?;
     let stamp = Stamp::of(&project::root(), public_url)?;
     if Stamp::read(&dist).is_some_and(|last| last == stamp) && inspect(&dist, public_url).is_ok() {
+        copy_runs(&project::root().join("runs"), &dist)?;
         println!("dist/ is up to date: nothing changed since the last build.");
         return Ok(dist);
     }
@@ -33,6 +34,7 @@ pub(crate) fn build(public_url: &PublicUrl) -> Result<PathBuf> {
     let started = Instant::now();
     run(tools.trunk()?.args(["build", "--release", "--offline", "--public-url", public_url.as_str()]))?;
     version_worker(&dist)?;
+    copy_runs(&project::root().join("runs"), &dist)?;
     let files = inspect(&dist, public_url)?;
     stamp.write(&dist)?;
 
@@ -65,6 +67,29 @@ fn remove_staging_folder(dist: &Path) -> Result<()> {
         fs::remove_dir_all(&staging).with_context(|| format!("{} could not be deleted.", staging.display()))?;
     }
     Ok(())
+}
+
+/// Loss curves and evaluations, with a list of them: the page asks for nothing that is not there. A run that is going on changes its curve
+/// every few minutes; that is no reason to compile the page again, so they are no input of the stamp.
+fn copy_runs(runs: &Path, dist: &Path) -> Result<()> {
+    let target = dist.join("runs");
+    let copy = || -> io::Result<()> {
+        fs::create_dir_all(&target)?;
+        let mut names = Vec::new();
+        if runs.is_dir() {
+            for entry in fs::read_dir(runs)? {
+                let path = entry?.path();
+                let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+                if path.is_file() && (name.ends_with(".csv") || name.ends_with(".json")) {
+                    fs::copy(&path, target.join(&name))?;
+                    names.push(name);
+                }
+            }
+        }
+        names.sort();
+        fs::write(target.join("index.json"), serde_json::json!({ "files": names }).to_string() + "\n")
+    };
+    copy().with_context(|| format!("{} could not be copied to {}.", runs.display(), target.display()))
 }
 
 /// Gives the worker's files an address that changes with their content.
@@ -145,6 +170,19 @@ mod tests {
     fn the_loader_asks_for_both_files_in_the_same_version() {
         let text = loader("0123");
         assert!(text.contains("./worker.js?v=0123") && text.contains("./worker_bg.wasm?v=0123"), "{text}");
+    }
+
+    #[test]
+    fn runs_are_copied_and_listed() {
+        let (runs, dist) = (TempDir::new().expect("a folder"), TempDir::new().expect("a folder"));
+        for name in ["b.csv", "a.json", "notes.txt"] {
+            fs::write(runs.path().join(name), name).expect("written");
+        }
+        copy_runs(runs.path(), dist.path()).expect("copied");
+        let list = fs::read_to_string(dist.path().join("runs/index.json")).expect("listed");
+        assert_eq!(list.trim(), r#"{"files":["a.json","b.csv"]}"#);
+        assert_eq!(fs::read_to_string(dist.path().join("runs/b.csv")).expect("copied"), "b.csv");
+        copy_runs(&runs.path().join("missing"), dist.path()).expect("a page without runs is a page");
     }
 
     #[test]

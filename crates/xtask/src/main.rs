@@ -8,6 +8,7 @@ mod inspect;
 mod lockfile;
 mod project;
 mod public_url;
+mod recordings;
 mod serve;
 mod stamp;
 mod tests;
@@ -48,6 +49,16 @@ enum Command {
         #[arg(long, default_value_t)]
         public_url: PublicUrl,
     },
+    /// Takes the pictures of docs/screenshots/ from the running page
+    Screenshots {
+        /// Takes only those whose name holds this text
+        name: Option<String>,
+        /// Where they go
+        #[arg(long, default_value = "docs/screenshots")]
+        folder: PathBuf,
+    },
+    /// Records the examples that fill the page while its weights load, with the model that it loads
+    Record,
     /// Runs every check: format, lints, native tests, wasm tests, the build, the page in a real browser
     Test {
         /// Runs this stage alone
@@ -75,6 +86,8 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Serve { port, open, public_url } => serve::serve(port, open, &public_url),
         Command::Build { public_url } => bundle::build(&public_url).map(|_| ()),
+        Command::Screenshots { name, folder } => recordings::screenshots(&folder, name.as_deref()),
+        Command::Record => recordings::record(),
         Command::Test { only, filter } => tests::test(only, filter.as_deref()),
         Command::Bench { onnx, dist, quick } => bench::bench(dist.as_deref(), onnx.as_deref(), quick),
     };

@@ -11,7 +11,7 @@ use crate::browser::Browser;
 use crate::bundle;
 use crate::command::{cargo, run};
 use crate::public_url::PublicUrl;
-use crate::tools::{ensure_wasm_target, ensure_wasm_test_runner, path_with};
+use crate::tools::{axe_core, ensure_wasm_target, ensure_wasm_test_runner, path_with};
 
 const WASM: &str = "wasm32-unknown-unknown";
 
@@ -122,14 +122,19 @@ fn wasm(filter: Option<&str>) -> Result<()> {
 }
 
 fn e2e(filter: Option<&str>) -> Result<()> {
-    let browser = Browser::ensure()?;
-    let dist = bundle::build(&PublicUrl::default())?;
     let mut command = cargo();
     command.args(["test", "--package", "helt-e2e"]).args(filter);
-    command.env("CHROME", &browser.chrome).env("HELT_DIST", dist);
     // Several browsers at once, each with a model, make a small machine miss every deadline.
-    command.env("RUST_TEST_THREADS", "1");
-    run(with_browser(&mut command, &browser)?)
+    command.env("RUST_TEST_THREADS", "1").env("HELT_AXE", axe_core()?);
+    run(on_the_built_page(&mut command)?)
+}
+
+/// Builds the page where something changed and tells a command where it and its browser are.
+pub(crate) fn on_the_built_page(command: &mut Command) -> Result<&mut Command> {
+    let browser = Browser::ensure()?;
+    let dist = bundle::build(&PublicUrl::default())?;
+    command.env("CHROME", &browser.chrome).env("HELT_DIST", dist);
+    with_browser(command, &browser)
 }
 
 /// Tells a test where its driver is, and the driver, by PATH, where its browser is.

@@ -18,6 +18,8 @@ use crate::project;
 pub(crate) const TRUNK_VERSION: &str = "0.21.14";
 /// The npm package's version; `wasm-opt --version` prints its first number.
 pub(crate) const BINARYEN_VERSION: &str = "132.0.0";
+/// The checks of the browser tests for barriers.
+const AXE_VERSION: &str = "4.10.3";
 
 /// Everything Trunk needs, in place.
 pub(crate) struct PageTools {
@@ -159,25 +161,36 @@ fn wasm_opt_folder() -> Result<PathBuf> {
     if let Some(folder) = find(&installed, "wasm-opt", has_wasm_opt) {
         return Ok(folder);
     }
-    let Some(npm) = on_path("npm") else {
-        bail!(
-            "wasm-opt {BINARYEN_VERSION} is needed and comes from npm, which is missing: install Node.js (Debian: \
-             `apt-get install npm`; others: https://nodejs.org), or put Binaryen {} on PATH.",
-            wasm_opt_number()
-        );
-    };
     println!("Installing wasm-opt {BINARYEN_VERSION} into {} (under a minute, 100 MB, once):", root.display());
-    run(command(npm).arg("install").arg("--prefix").arg(&root).arg(format!("binaryen@{BINARYEN_VERSION}")).args([
-        "--ignore-scripts",
-        "--no-save",
-        "--no-package-lock",
-        "--no-audit",
-        "--no-fund",
-    ]))?;
+    install_from_npm(&root, "binaryen", BINARYEN_VERSION)?;
     if !has_wasm_opt(&installed) {
         bail!("wasm-opt was installed but does not answer to `--version` as expected: delete {} and try again.", root.display());
     }
     Ok(installed)
+}
+
+/// The accessibility checker of the browser tests; it never becomes part of the page.
+pub(crate) fn axe_core() -> Result<PathBuf> {
+    let root = project::tools_cache()?.join(format!("axe-core-{AXE_VERSION}"));
+    let script = root.join("node_modules/axe-core/axe.min.js");
+    if !script.is_file() {
+        println!("Installing axe-core {AXE_VERSION} into {} (seconds, 3 MB, once):", root.display());
+        install_from_npm(&root, "axe-core", AXE_VERSION)?;
+    }
+    if !script.is_file() {
+        bail!("axe-core was installed but lacks {}: delete its folder and try again.", script.display());
+    }
+    Ok(script)
+}
+
+fn install_from_npm(root: &Path, package: &str, version: &str) -> Result<()> {
+    let Some(npm) = on_path("npm") else {
+        bail!(
+            "{package} {version} is needed and comes from npm, which is missing: install Node.js (Debian: `apt-get install npm`; others: https://nodejs.org)."
+        );
+    };
+    let options = ["--ignore-scripts", "--no-save", "--no-package-lock", "--no-audit", "--no-fund"];
+    run(command(npm).arg("install").arg("--prefix").arg(root).arg(format!("{package}@{version}")).args(options))
 }
 
 /// The folder in the cache or the one on PATH that holds `program`, whichever is complete first.

@@ -40,6 +40,14 @@ pub enum Keys {
     Home,
     /// End.
     End,
+    /// Arrow up.
+    Up,
+    /// Arrow down.
+    Down,
+    /// Arrow right.
+    Right,
+    /// Escape.
+    Escape,
 }
 
 impl Keys {
@@ -48,6 +56,10 @@ impl Keys {
             Self::Enter => "\u{E007}",
             Self::Home => "\u{E011}",
             Self::End => "\u{E010}",
+            Self::Up => "\u{E013}",
+            Self::Down => "\u{E015}",
+            Self::Right => "\u{E014}",
+            Self::Escape => "\u{E00C}",
         }
     }
 }

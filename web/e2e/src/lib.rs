@@ -15,6 +15,6 @@ mod wording;
 
 pub use browser::Keys;
 pub use page::{Page, Weights};
-pub use view::{Alpha, Bar, Heatmap, LaneView, Load, Overflow, TurnView, View};
+pub use view::{Alpha, Bar, Barrier, Feel, Heatmap, LaneView, Load, Overflow, Shift, TurnView, View};
 pub use visit::{visit, visit_unopened};
 pub use wording::Wording;

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use xtask::static_server::StaticServer;
 
 use crate::browser::{Browser, Keys};
-use crate::view::{Overflow, TurnView, View};
+use crate::view::{Barrier, Feel, Overflow, TurnView, View};
 
 /// How long anything may take on a slow machine with two busy cores.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -39,6 +40,13 @@ impl Page {
         self.browser.open(&self.site.url())
     }
 
+    /// Opens the page with what follows `#` in its address.
+    pub fn open_link(&self, fragment: &str) -> Result<()> {
+        // Another fragment alone would not load the page again.
+        self.browser.open("about:blank")?;
+        self.browser.open(&format!("{}#{fragment}", self.site.url()))
+    }
+
     /// The weights of the model that the page loads.
     pub fn weights(&self) -> Result<Weights> {
         let manifest = std::fs::read(self.dist.join("models/manifest.json")).context("models/manifest.json")?;
@@ -48,6 +56,20 @@ impl Page {
         let path = default["files"]["weights"]["path"].as_str().context("the manifest names no weights")?;
         let path = format!("models/{path}");
         Ok(Weights { bytes: std::fs::read(self.dist.join(&path)).with_context(|| path.clone())?, path })
+    }
+
+    /// Clears the recorded examples, where there are any.
+    pub fn clear_examples(&self) -> Result<()> {
+        if self.view()?.examples > 0 {
+            self.click("clear")?;
+            self.wait_until("the examples are gone", |view| view.examples == 0)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until every transition is over.
+    pub fn settle(&self) -> Result<()> {
+        self.browser.run("return Promise.allSettled(document.getAnimations().filter((motion) => motion instanceof CSSTransition).map((motion) => motion.finished)).then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(null)))))", Vec::new())
     }
 
     /// What is to be seen.
@@ -140,6 +162,73 @@ impl Page {
     pub fn worker_answers(&self) -> Result<Vec<Value>> {
         let answers: Vec<String> = self.browser.run("return probe.answers()", Vec::new())?;
         answers.iter().map(|answer| Ok(serde_json::from_str(answer)?)).collect()
+    }
+
+    /// What a script finds in the page.
+    pub fn evaluate<T: DeserializeOwned>(&self, script: &str) -> Result<T> {
+        self.browser.run(script, Vec::new())
+    }
+
+    /// The visible text of an element.
+    pub fn text(&self, id: &str) -> Result<String> {
+        self.browser.run("return probe.words(probe.at(arguments[0]))", vec![json!(id)])
+    }
+
+    /// Looks at an element's text until it is as expected.
+    pub fn wait_for_text(&self, id: &str, expected: &str, as_expected: impl Fn(&str) -> bool) -> Result<String> {
+        let until = Instant::now() + LIMIT;
+        loop {
+            let text = self.text(id)?;
+            if as_expected(&text) {
+                return Ok(text);
+            }
+            if Instant::now() > until {
+                bail!("Expected within {LIMIT:?}: {expected}.\n{id} says: {text:?}");
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// The file of this name that the page hands over: its text, or its `data:` address.
+    pub fn saved(&self, name: &str) -> Result<String> {
+        let file: Option<String> = self.browser.run("return probe.saved(arguments[0])", vec![json!(name)])?;
+        file.with_context(|| format!("the page saved no {name}"))
+    }
+
+    /// Chooses files of this machine in a file field.
+    pub fn choose_files(&self, id: &str, paths: &[PathBuf]) -> Result<()> {
+        let paths: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+        self.browser.type_text(&css(id), &paths.join("\n"))
+    }
+
+    /// Files of the model that the page loads, as they lie in the built page.
+    pub fn model_files(&self) -> Result<Vec<PathBuf>> {
+        let weights = self.dist.join(self.weights()?.path);
+        let folder = weights.parent().context("the weights lie in a folder")?;
+        Ok(std::fs::read_dir(folder)?.filter_map(|entry| Some(entry.ok()?.path())).collect())
+    }
+
+    /// Sends a message and tells how the page felt meanwhile.
+    pub fn feel_of_a_reply(&self, message: &str) -> Result<Feel> {
+        self.browser.run("return probe.measure_reply(arguments[0])", vec![json!(message)])
+    }
+
+    /// What axe-core finds; `None` where it is not at hand (`HELT_AXE` names its file).
+    pub fn barriers(&self) -> Result<Option<Vec<Barrier>>> {
+        let Some(file) = std::env::var_os("HELT_AXE") else { return Ok(None) };
+        let source = std::fs::read_to_string(&file).with_context(|| format!("HELT_AXE: {}", file.display()))?;
+        self.browser.run::<Value>(&source, Vec::new())?;
+        let found = self.browser.run(
+            "return axe.run(document, { resultTypes: ['violations'] }).then((report) => report.violations.map(({ id, impact, help, nodes }) => \
+             ({ id, impact, help, nodes: nodes.map((node) => `${node.html.slice(0, 160)} ${node.failureSummary ?? ''}`) })))",
+            Vec::new(),
+        )?;
+        Ok(Some(found))
+    }
+
+    /// Writes what is to be seen as PNG.
+    pub fn screenshot(&self, path: &std::path::Path) -> Result<()> {
+        self.browser.screenshot(path)
     }
 
     /// Gives the window the size of a screen.

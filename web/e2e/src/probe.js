@@ -44,6 +44,7 @@ window.probe = (() => {
     language: document.documentElement.lang,
     title: document.title,
     headings: [...document.querySelectorAll("h1, h2, h3")].filter(shown).map(words),
+    examples: every("example-turn").length,
     load: { state: at("load-status")?.dataset.state ?? "none", text: words(at("load-status")) },
     notices: every("error-notice").map(words),
     bars: bars(),
@@ -96,6 +97,82 @@ window.probe = (() => {
     }
   };
 
+  // Files that the page hands over are kept here; the browser's own download would end in a folder of the test machine.
+  const files = [];
+  const blobs = new Map();
+  const make_address = URL.createObjectURL;
+  URL.createObjectURL = (blob) => {
+    const address = make_address.call(URL, blob);
+    blobs.set(address, blob);
+    return address;
+  };
+  const click = HTMLAnchorElement.prototype.click;
+  HTMLAnchorElement.prototype.click = function () {
+    if (!this.download) return click.call(this);
+    files.push({ name: this.download, content: blobs.has(this.href) ? blobs.get(this.href).text() : Promise.resolve(this.href) });
+  };
+  // The newest file of this name, once it is there: its text, or a data address.
+  const saved = async (name) => {
+    for (let tries = 0; tries < 400; tries++) {
+      const file = files.findLast((file) => file.name === name);
+      if (file) return await file.content;
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+    return null;
+  };
+
+  // How the page feels while a reply is made, without looking at it meanwhile: looking takes time of the main thread itself.
+  const measure_reply = (message) => new Promise((resolve) => {
+    const found = { long_tasks: [], shifts: [] };
+    const long_tasks = new PerformanceObserver((list) => found.long_tasks.push(...list.getEntries().map((entry) => entry.duration)));
+    const shifts = new PerformanceObserver((list) => {
+      for (const entry of list.getEntries().filter((entry) => !entry.hadRecentInput)) {
+        found.shifts.push({ value: entry.value, of: entry.sources.map((source) => source.node?.outerHTML?.slice(0, 100) ?? "") });
+      }
+    });
+    set("composer-input", message);
+    // The reading of the draft is over before the reply begins.
+    setTimeout(() => {
+      long_tasks.observe({ type: "longtask" });
+      shifts.observe({ type: "layout-shift" });
+      let was_running = false;
+      const observer = new MutationObserver(() => {
+        const running = Boolean(at("stop"));
+        was_running ||= running;
+        if (!was_running || running) return;
+        observer.disconnect();
+        // Entries come a little late.
+        setTimeout(() => { long_tasks.disconnect(); shifts.disconnect(); resolve(found); }, 600);
+      });
+      observer.observe(document.body, { subtree: true, childList: true });
+      at("send").click();
+    }, 800);
+  });
+
+  // Sends a message, writes another text at the first word of the reply, and tells what the heatmap shows when that text is read or the reply ends.
+  const write_while_replying = (message, text) => new Promise((resolve) => {
+    set("composer-input", message);
+    const send_when_possible = setInterval(() => {
+      if (at("send")?.disabled !== false) return;
+      clearInterval(send_when_possible);
+      at("send").click();
+    }, 20);
+    let written = false;
+    const observer = new MutationObserver(() => {
+      const running = Boolean(at("stop"));
+      if (!written && running && turns().at(-1)?.baseline?.text) {
+        written = true;
+        set("composer-input", text);
+        return;
+      }
+      const words = heatmap().words.join(" ");
+      if (!written || (running && words !== text)) return;
+      observer.disconnect();
+      resolve({ words, running });
+    });
+    observer.observe(document.body, everything);
+  });
+
   // How wide the page is, and what reaches over its right edge without a frame of its own that scrolls.
   const overflow = () => {
     const width = document.documentElement.clientWidth;
@@ -113,5 +190,5 @@ window.probe = (() => {
     };
   };
 
-  return { view, set, record, states: () => states.map((state) => JSON.parse(state)), stop_at_first_word, answers: () => answers, overflow };
+  return { at, words, view, set, saved, measure_reply, write_while_replying, record, states: () => states.map((state) => JSON.parse(state)), stop_at_first_word, answers: () => answers, overflow };
 })();

@@ -11,6 +11,8 @@ pub struct View {
     pub title: String,
     /// Every visible heading, in order.
     pub headings: Vec<String>,
+    /// How many recorded examples are shown.
+    pub examples: usize,
     /// How far the model is.
     pub load: Load,
     /// What went wrong.
@@ -101,6 +103,37 @@ pub struct LaneView {
     pub header: String,
     /// How fast it came, or what it waits for.
     pub timings: String,
+}
+
+/// How the page felt while a reply was made.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Feel {
+    /// Milliseconds of every task of the main thread that took more than 50.
+    pub long_tasks: Vec<f64>,
+    /// What moved by itself.
+    pub shifts: Vec<Shift>,
+}
+
+/// A move that nobody asked for: <https://web.dev/articles/cls>.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Shift {
+    /// Its score.
+    pub value: f64,
+    /// The elements that moved.
+    pub of: Vec<String>,
+}
+
+/// Something that keeps people from using the page, found by axe-core.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Barrier {
+    /// Name of the rule.
+    pub id: String,
+    /// `minor`, `moderate`, `serious` or `critical`.
+    pub impact: Option<String>,
+    /// What is wrong.
+    pub help: String,
+    /// Where.
+    pub nodes: Vec<String>,
 }
 
 /// Whether the page fits its window.

@@ -1,4 +1,4 @@
-//! Where the visitor writes. The bars follow while typing; Enter sends, Shift+Enter breaks the line, arrow up brings the last message back.
+//! Where the visitor writes. The bars follow while typing; Enter sends, Shift+Enter breaks the line, arrow up and down walk through what was sent.
 
 use gloo_timers::callback::Timeout;
 use leptos::ev::KeyboardEvent;
@@ -7,6 +7,7 @@ use leptos::prelude::*;
 
 use super::load_status::LoadStatusLine;
 use super::playground::Playground;
+use crate::history::HistoryWalk;
 use crate::presets::PRESETS;
 use crate::session::Action;
 
@@ -28,10 +29,19 @@ pub(super) fn Composer(
     let field = NodeRef::<Textarea>::new();
     let debounce = StoredValue::new_local(None::<Timeout>);
     let read_soon = move || debounce.set_value(Some(Timeout::new(DEBOUNCE_MS, move || play.read_draft())));
+    let walk = StoredValue::new(HistoryWalk::default());
     let send = move || {
         if ready.get_untracked() {
             debounce.set_value(None);
+            walk.update_value(HistoryWalk::end);
             play.send(draft_text.get_untracked());
+        }
+    };
+    let walk_to = move |event: &KeyboardEvent, text: Option<String>| {
+        if let Some(text) = text {
+            event.prevent_default();
+            draft_text.set(text);
+            read_soon();
         }
     };
     let on_key = move |event: KeyboardEvent| match event.key().as_str() {
@@ -39,12 +49,15 @@ pub(super) fn Composer(
             event.prevent_default();
             send();
         }
-        "ArrowUp" if draft_text.with_untracked(String::is_empty) => {
-            if let Some(text) = session.with_untracked(|session| session.latest().map(|turn| turn.text.clone())) {
-                event.prevent_default();
-                draft_text.set(text);
-                read_soon();
-            }
+        // Inside a text of several lines the arrows move between them.
+        "ArrowUp" if walk.with_value(HistoryWalk::is_walking) || caret_is_at_start(field) => {
+            let shown = draft_text.get_untracked();
+            let older = session.with_untracked(|session| walk.try_update_value(|walk| walk.older(&session.history, &shown)));
+            walk_to(&event, older.flatten());
+        }
+        "ArrowDown" if walk.with_value(HistoryWalk::is_walking) => {
+            let newer = session.with_untracked(|session| walk.try_update_value(|walk| walk.newer(&session.history)));
+            walk_to(&event, newer.flatten());
         }
         _ => {}
     };
@@ -56,6 +69,7 @@ pub(super) fn Composer(
         }
     };
     let take_preset = move |text: &'static str| {
+        walk.update_value(HistoryWalk::end);
         draft_text.set(text.to_string());
         read_soon();
         if let Some(field) = field.get_untracked() {
@@ -84,7 +98,7 @@ pub(super) fn Composer(
                     spellcheck="false"
                     node_ref=field
                     prop:value=draft_text
-                    on:input=move |event| { draft_text.set(event_target_value(&event)); read_soon() }
+                    on:input=move |event| { walk.update_value(HistoryWalk::end); draft_text.set(event_target_value(&event)); read_soon() }
                     on:keydown=on_key
                 ></textarea>
                 {move || if replying.get() {
@@ -103,4 +117,8 @@ pub(super) fn Composer(
             </div>
         </div>
     }
+}
+
+fn caret_is_at_start(field: NodeRef<Textarea>) -> bool {
+    field.get_untracked().is_some_and(|field| field.selection_end().ok().flatten().unwrap_or_default() == 0)
 }

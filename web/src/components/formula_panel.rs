@@ -2,49 +2,37 @@
 
 use std::sync::Arc;
 
+use hormone_t5::analysis::HormoneLevels;
 use leptos::prelude::*;
 
+use super::data_flow::DataFlow;
 use crate::controls::Controls;
 use crate::i18n::I18n;
 use crate::protocol::{Lane, Modulation};
-use crate::session::{ReplyState, Session};
+use crate::session::Session;
 
-/// Which part of the model is at work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    Resting,
-    Encoder,
-    Decoder,
-}
-
-/// The formula, its numbers, a strip of `e`, and encoder, block and decoder lighting up while they work.
+/// The data flow, the formula, its numbers and a strip of `e`.
 #[component]
 pub(super) fn FormulaPanel(
     i18n: I18n,
     controls: Controls,
     session: RwSignal<Session>,
     #[prop(into)] learned: Signal<Option<f32>>,
+    /// The levels of the text at hand.
+    #[prop(into)]
+    predicted: Signal<Option<HormoneLevels>>,
 ) -> impl IntoView {
     let modulation =
         Memo::new(move |_| session.with(|session| session.latest().and_then(|turn| turn.reply(Lane::Modulated)?.modulation.clone())));
-    let stage = Memo::new(move |_| session.with(stage));
-    let alpha = move || controls.alpha.get().or(learned.get()).unwrap_or_default();
-    let box_of = move |this: Stage, key: &'static str| {
-        view! { <span class="box" class:active=move || stage.get() == this>{move || i18n.text(key)}</span> }
-    };
+    let alpha = Signal::derive(move || controls.alpha.get().or(learned.get()).unwrap_or_default());
+    let acting = Signal::derive(move || predicted.get().map(|levels| levels.overridden(controls.pins.get())));
     view! {
-        <details class="panel formula-panel" data-testid="formula">
+        <details class="panel formula-panel" data-testid="formula" open>
             <summary><h2>{move || i18n.text("formula.title")}</h2></summary>
-            <p class="formula"><i>"H′"</i>" = "<i>"H"</i>" · (1 + "<b>{move || i18n.number(alpha(), 2)}</b>" · "<i>"e"</i>")"</p>
-            <div class="flow">
-                {box_of(Stage::Encoder, "stage.encoder")}
-                <i aria-hidden="true">"→"</i>
-                {box_of(Stage::Encoder, "stage.block")}
-                <i aria-hidden="true">"→"</i>
-                {box_of(Stage::Decoder, "stage.decoder")}
-            </div>
+            <p class="formula"><i>"H′"</i>" = "<i>"H"</i>" · (1 + "<b>{move || i18n.number(alpha.get(), 2)}</b>" · "<i>"e"</i>")"</p>
+            <DataFlow i18n session levels=acting alpha />
             {move || match modulation.get() {
-                Some(modulation) => view! { <Numbers i18n modulation alpha=Signal::derive(alpha) /> }.into_any(),
+                Some(modulation) => view! { <Numbers i18n modulation alpha /> }.into_any(),
                 None => view! { <p class="aside">{i18n.text("formula.none")}</p> }.into_any(),
             }}
         </details>
@@ -57,6 +45,7 @@ fn Numbers(i18n: I18n, modulation: Arc<Modulation>, alpha: Signal<f32>) -> impl 
     let change = modulation.relative_change;
     let most = modulation.embedding.iter().fold(f32::EPSILON, |most, feature| most.max(feature.abs()));
     let count = modulation.embedding.len().to_string();
+    let count_spoken = count.clone();
     let cells = modulation.embedding.iter().map(|feature| {
         let class = if *feature >= 0.0 { "raise" } else { "lower" };
         view! { <i class=class style=format!("--share:{:.2}", feature.abs() / most)></i> }
@@ -72,13 +61,7 @@ fn Numbers(i18n: I18n, modulation: Arc<Modulation>, alpha: Signal<f32>) -> impl 
             <dt>{move || i18n.text("formula.change")}</dt><dd data-testid="formula-change">{move || i18n.number(change * alpha.get() * 100.0, 1)} " %"</dd>
             <dt>{move || i18n.text("formula.factors")}</dt><dd data-testid="formula-factors">{factors}</dd>
         </dl>
-        <div class="strip" aria-hidden="true">{cells}</div>
+        <div class="strip" role="img" aria-label=move || i18n.format("formula.strip", &[("count", &count_spoken)])>{cells}</div>
         <p class="aside">{move || i18n.format("formula.strip", &[("count", &count)])}</p>
     }
-}
-
-fn stage(session: &Session) -> Stage {
-    let Some(turn) = session.latest().filter(|turn| turn.is_running()) else { return Stage::Resting };
-    let waits = turn.replies.iter().all(|reply| reply.state == ReplyState::Waiting);
-    if waits { Stage::Encoder } else { Stage::Decoder }
 }

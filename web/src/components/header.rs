@@ -74,7 +74,14 @@ fn Badge(i18n: I18n, model: LoadedModel) -> impl IntoView {
         Some(millions) => i18n.format("badge.model", &[("id", &id), ("millions", &i18n.now().number(millions, 1))]),
         None => i18n.format("badge.own", &[("id", &id)]),
     };
-    view! { <a class="badge" href="#model" data-testid="model-badge">{text}</a> }
+    // A closed panel would be a poor answer.
+    let open = |_| {
+        if let Some(panel) = document().get_element_by_id("model") {
+            // Fails for invalid names only.
+            let _ = panel.set_attribute("open", "");
+        }
+    };
+    view! { <a class="badge" href="#model" data-testid="model-badge" on:click=open>{text}</a> }
 }
 
 /// Six bars, the page's sign.

@@ -1,9 +1,10 @@
-//! Hormones by words, as a table: what eyes see as colour, screen readers hear as numbers.
+//! Hormones by words, as a table: what eyes see as colour, screen readers hear as numbers. Arrow keys and pointer light up word, cell and bar alike.
 
 use hormone_t5::analysis::Hormone;
+use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
 
-use super::page::Focus;
+use crate::focus::{Focus, Span};
 use crate::i18n::I18n;
 use crate::reading::{Column, ColumnKind, strongest_word};
 
@@ -12,24 +13,41 @@ const LYING_CHARACTERS: usize = 66;
 
 /// The table. Pointing at a cell points at its word in the message and at its hormone's bar.
 #[component]
-pub(super) fn Heatmap(i18n: I18n, focus: RwSignal<Focus>, #[prop(into)] columns: Signal<Vec<Column>>) -> impl IntoView {
-    let summary = move || {
-        columns.with(|columns| {
-            let each = Hormone::ALL.map(|hormone| {
-                let name = i18n.text(&format!("hormone.{}", hormone.name()));
-                strongest_word(columns, hormone).map(|(word, share)| format!("{name}: {word} ({}%)", i18n.number(share * 100.0, 0)))
-            });
-            each.into_iter().flatten().collect::<Vec<_>>().join(", ")
-        })
+pub(super) fn Heatmap(
+    i18n: I18n,
+    focus: RwSignal<Focus>,
+    /// Whose words these are; `None` is the text in the composer.
+    #[prop(into)]
+    turn: Signal<Option<u32>>,
+    #[prop(into)] columns: Signal<Vec<Column>>,
+) -> impl IntoView {
+    let on_key = move |event: KeyboardEvent| {
+        let next = columns.with_untracked(|columns| focus.get_untracked().step(&event.key(), turn.get_untracked(), columns));
+        if let Some(next) = next {
+            event.prevent_default();
+            focus.set(next);
+        }
     };
+    let upright =
+        move || columns.with(|columns| columns.iter().map(|column| column.label.chars().count() + 2).sum::<usize>() > LYING_CHARACTERS);
     view! {
-        <div class="heatmap" data-testid="heatmap" data-columns=move || columns.with(Vec::len).to_string() tabindex="0" role="region" aria-labelledby="attention-title">
-            <table class:upright=move || columns.with(|columns| columns.iter().map(|column| column.label.chars().count() + 2).sum::<usize>() > LYING_CHARACTERS)>
-                <caption class="sr">{move || i18n.format("attention.summary", &[("words", &summary())])}</caption>
+        <div
+            class="heatmap"
+            data-testid="heatmap"
+            data-columns=move || columns.with(Vec::len).to_string()
+            tabindex="0"
+            role="region"
+            aria-labelledby="attention-title"
+            aria-describedby="attention-keys"
+            on:keydown=on_key
+            on:blur=move |_| focus.set(Focus::default())
+        >
+            <table class:upright=upright>
+                <caption class="sr">{move || i18n.format("attention.summary", &[("words", &strongest_words(i18n, columns))])}</caption>
                 <thead>
                     <tr>
                         <td></td>
-                        {move || columns.with(|columns| columns.iter().enumerate().map(|(index, column)| head(i18n, focus, index, column)).collect_view())}
+                        {move || columns.with(|columns| columns.iter().map(|column| head(i18n, focus, turn.get(), column)).collect_view())}
                     </tr>
                 </thead>
                 <tbody>
@@ -41,7 +59,7 @@ pub(super) fn Heatmap(i18n: I18n, focus: RwSignal<Focus>, #[prop(into)] columns:
                             </th>
                             {move || columns.with(|columns| {
                                 let strongest = columns.iter().flat_map(|column| column.attention).fold(f32::EPSILON, f32::max);
-                                columns.iter().enumerate().map(|(index, column)| cell(i18n, focus, hormone, index, column, strongest)).collect_view()
+                                columns.iter().map(|column| cell(i18n, focus, turn.get(), hormone, column, strongest)).collect_view()
                             })}
                         </tr>
                     })}
@@ -49,29 +67,64 @@ pub(super) fn Heatmap(i18n: I18n, focus: RwSignal<Focus>, #[prop(into)] columns:
             </table>
             <p class="empty" hidden=move || columns.with(|columns| !columns.is_empty())>{move || i18n.text("attention.none")}</p>
         </div>
+        <p class="readout" role="status" data-testid="attention-readout">{move || readout(i18n, focus.get(), turn.get(), columns)}</p>
+        <p class="sr" id="attention-keys">{move || i18n.text("attention.keys")}</p>
     }
 }
 
-fn head(i18n: I18n, focus: RwSignal<Focus>, index: usize, column: &Column) -> impl IntoView + use<> {
-    let label = match column.kind {
+/// Each hormone's strongest word, in one line.
+fn strongest_words(i18n: I18n, columns: Signal<Vec<Column>>) -> String {
+    columns.with(|columns| {
+        let each = Hormone::ALL.map(|hormone| {
+            let name = i18n.text(&format!("hormone.{}", hormone.name()));
+            strongest_word(columns, hormone).map(|(word, share)| format!("{name}: {word} ({} %)", i18n.number(share * 100.0, 0)))
+        });
+        each.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    })
+}
+
+/// What is pointed at, in a sentence; else the strongest words, so that the picture is told in one sentence too.
+fn readout(i18n: I18n, focus: Focus, turn: Option<u32>, columns: Signal<Vec<Column>>) -> String {
+    let pointed = columns.with(|columns| columns.iter().find(|column| focus.is_at(Span::of(turn, column))).cloned());
+    match (pointed, focus.hormone) {
+        (Some(column), Some(hormone)) => {
+            let name = i18n.text(&format!("hormone.{}", Hormone::ALL[hormone].name()));
+            let share = i18n.number(column.attention[hormone] * 100.0, 1);
+            i18n.format("attention.readout", &[("hormone", &name), ("share", &share), ("word", &label(i18n, &column))])
+        }
+        _ if columns.with(Vec::is_empty) => String::new(),
+        _ => i18n.format("attention.strongest", &[("words", &strongest_words(i18n, columns))]),
+    }
+}
+
+/// What heads a column.
+pub(super) fn label(i18n: I18n, column: &Column) -> String {
+    match column.kind {
         ColumnKind::Word => column.label.clone(),
         ColumnKind::Prompt => i18n.text("attention.prompt"),
         ColumnKind::End => i18n.text("attention.end_mark"),
-    };
+    }
+}
+
+fn head(i18n: I18n, focus: RwSignal<Focus>, turn: Option<u32>, column: &Column) -> impl IntoView + use<> {
+    let span = Span::of(turn, column);
     view! {
-        <th scope="col" class:special=column.kind != ColumnKind::Word class:pointed=move || focus.get().column == Some(index)>
-            <span>{label}</span>
+        <th scope="col" class:special=column.kind != ColumnKind::Word class:pointed=move || focus.get().is_at(span)>
+            <span>{label(i18n, column)}</span>
         </th>
     }
 }
 
-fn cell(i18n: I18n, focus: RwSignal<Focus>, hormone: Hormone, index: usize, column: &Column, strongest: f32) -> impl IntoView + use<> {
+fn cell(i18n: I18n, focus: RwSignal<Focus>, turn: Option<u32>, hormone: Hormone, column: &Column, strongest: f32) -> impl IntoView + use<> {
     let share = column.attention[hormone.index()];
+    let span = Span::of(turn, column);
+    let chosen = move || focus.get().is_at(span) && focus.get().hormone == Some(hormone.index());
     view! {
         <td
             style=format!("--share:{:.3}", share / strongest)
-            class:pointed=move || focus.get().column == Some(index)
-            on:pointerenter=move |_| focus.set(Focus { hormone: Some(hormone.index()), column: Some(index), reply: None })
+            class:pointed=move || focus.get().is_at(span)
+            class:chosen=chosen
+            on:pointerenter=move |_| focus.set(Focus { hormone: Some(hormone.index()), span: Some(span), reply: None })
             on:pointerleave=move |_| focus.set(Focus::default())
         >
             {i18n.number(share * 100.0, 0)}

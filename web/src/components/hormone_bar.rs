@@ -5,10 +5,10 @@ use leptos::ev::{KeyboardEvent, PointerEvent};
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 
-use super::page::Focus;
 use crate::controls::slider_key;
+use crate::focus::Focus;
 use crate::i18n::I18n;
-use crate::reading::level_word;
+use crate::reading::{ProfileMark, level_word};
 
 /// A bar. Drag or use the arrow keys to set a level by hand; Escape or Delete gives the model its own back.
 #[component]
@@ -22,9 +22,9 @@ pub(super) fn HormoneBar(
     /// What the visitor says.
     #[prop(into)]
     pin: Signal<Option<f32>>,
-    /// Level of the training profile shown beside.
+    /// Levels of the training profiles shown beside.
     #[prop(into)]
-    profile: Signal<Option<f32>>,
+    profiles: Signal<Vec<ProfileMark>>,
     /// Sets or releases the level.
     on_pin: Callback<Option<f32>>,
 ) -> impl IntoView {
@@ -91,9 +91,9 @@ pub(super) fn HormoneBar(
                 on:focus=move |_| focus.update(|focus| focus.hormone = Some(hormone.index()))
                 on:blur=move |_| focus.update(|focus| focus.hormone = None)
             >
-                <span class="fill" style:transform=move || format!("scaleX({:.4})", level().unwrap_or_default())></span>
+                <span class="lane-of"><span class="fill" style:transform=move || format!("scaleX({:.4})", level().unwrap_or_default())></span></span>
                 {move || pin.get().and(predicted.get()).map(|level| view! { <span class="ghost" data-testid=format!("hormone-ghost-{name}") style:left=percent(level)></span> })}
-                {move || profile.get().map(|level| view! { <span class="profile" style:left=percent(level)></span> })}
+                {move || profiles.get().into_iter().map(|mark| profile_mark(i18n, mark)).collect_view()}
             </div>
             <button
                 class="release"
@@ -107,6 +107,11 @@ pub(super) fn HormoneBar(
             </button>
         </div>
     }
+}
+
+/// The first letters of the training profiles at their level.
+fn profile_mark(i18n: I18n, mark: ProfileMark) -> impl IntoView {
+    view! { <span class="profile" aria-hidden="true" style:left=percent(mark.level)>{i18n.now().initials(&mark.tones)}</span> }
 }
 
 fn percent(level: f32) -> String {

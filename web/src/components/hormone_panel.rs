@@ -2,16 +2,32 @@
 
 use std::sync::Arc;
 
-use hormone_t5::analysis::{Analysis, Hormone, Tone};
+use hormone_t5::analysis::{Analysis, Hormone, HormoneLevels, Tone};
 use leptos::prelude::*;
 
+use super::download::PictureButtons;
 use super::hormone_bar::HormoneBar;
-use super::page::Focus;
+use super::level_table::LevelTable;
+use super::profiles::Profiles;
+use super::state_line::StateLine;
 use crate::controls::Controls;
+use crate::focus::Focus;
 use crate::i18n::I18n;
-use crate::reading::level_word;
+use crate::picture;
+use crate::reading::{level_word, profile_marks};
 
-/// Six bars, the tone they are nearest to, and a training profile to compare with.
+/// Whose levels the bars show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// The text in the composer.
+    Draft,
+    /// The newest message.
+    Latest,
+    /// An older message that was chosen.
+    Chosen,
+}
+
+/// Six bars, the label of their pattern, the nearest tone, and training profiles to compare with.
 #[component]
 pub(super) fn HormonePanel(
     i18n: I18n,
@@ -20,29 +36,23 @@ pub(super) fn HormonePanel(
     /// The text at hand.
     #[prop(into)]
     reading: Signal<Option<Arc<Analysis>>>,
-    /// Whether that text is still being written.
-    #[prop(into)]
-    typing: Signal<bool>,
+    #[prop(into)] shown: Signal<Shown>,
 ) -> impl IntoView {
-    let profile = RwSignal::new(None::<Tone>);
+    let profiles = RwSignal::new(Vec::<Tone>::new());
     let levels = Memo::new(move |_| reading.with(|reading| reading.as_ref().map(|analysis| analysis.levels)));
     let any_pin = move || controls.pins.with(|pins| pins.iter().any(Option::is_some));
-    let title = move || match (levels.get(), typing.get()) {
+    let title = move || match (levels.get(), shown.get()) {
         (None, _) => i18n.text("hormones.none"),
-        (Some(_), true) => i18n.text("hormones.typing"),
-        (Some(_), false) => i18n.text("hormones.sent"),
+        (Some(_), Shown::Draft) => i18n.text("hormones.typing"),
+        (Some(_), Shown::Latest) => i18n.text("hormones.sent"),
+        (Some(_), Shown::Chosen) => i18n.text("hormones.chosen"),
     };
-    let summary = move || {
-        let Some(levels) = levels.get() else { return String::new() };
-        let each = Hormone::ALL.map(|hormone| {
-            let level = levels.get(hormone);
-            format!("{} {} ({})", i18n.text(&format!("hormone.{}", hormone.name())), i18n.number(level, 2), i18n.text(level_word(level)))
-        });
-        i18n.format(
-            "hormones.summary",
-            &[("tone", &i18n.text(&format!("tone.{}", Tone::nearest(levels).name()))), ("levels", &each.join(", "))],
-        )
-    };
+    let draw = Callback::new(move |palette: picture::Palette| {
+        let text = reading.with_untracked(|reading| reading.as_ref().map(|analysis| analysis.text.clone())).unwrap_or_default();
+        let (predicted, pins) = (levels.get_untracked(), controls.pins.get_untracked());
+        let data = picture::Bars { text, predicted, pins, profiles: profiles.get_untracked() };
+        picture::bars(&palette, i18n.locale.get_untracked(), &data)
+    });
     view! {
         <section class="panel hormones" aria-labelledby="hormones-title" data-testid="hormones">
             <header>
@@ -51,8 +61,10 @@ pub(super) fn HormonePanel(
                 <button class="quiet" class:gone=move || !any_pin() data-testid="release-all" on:click=move |_| controls.pins.set([None; 6])>
                     {move || i18n.text("hormones.release_all")}
                 </button>
+                <PictureButtons i18n name="levels" draw />
             </header>
-            <p class="sr" data-testid="hormones-summary">{summary}</p>
+            <p class="sr" data-testid="hormones-summary">{move || levels.get().map(|levels| summary(i18n, levels))}</p>
+            <StateLine i18n levels />
             <div class="bars">
                 {Hormone::ALL.map(|hormone| view! {
                     <HormoneBar
@@ -61,25 +73,22 @@ pub(super) fn HormonePanel(
                         focus
                         predicted=Signal::derive(move || levels.get().map(|levels| levels.get(hormone)))
                         pin=Signal::derive(move || controls.pins.with(|pins| pins[hormone.index()]))
-                        profile=Signal::derive(move || profile.get().map(|tone| tone.levels().get(hormone)))
+                        profiles=Signal::derive(move || profiles.with(|profiles| profile_marks(profiles, hormone)))
                         on_pin=Callback::new(move |level| controls.pin(hormone.index(), level))
                     />
                 })}
             </div>
-            <div class="profiles" role="group" aria-label=move || i18n.text("hormones.profiles")>
-                <span>{move || i18n.text("hormones.profiles")}</span>
-                {Tone::ALL.map(|tone| view! {
-                    <button
-                        data-testid=format!("profile-{}", tone.name())
-                        aria-pressed=move || (profile.get() == Some(tone)).to_string()
-                        class:nearest=move || levels.get().map(Tone::nearest) == Some(tone)
-                        title=move || levels.get().map(|levels| i18n.format("hormones.distance", &[("distance", &i18n.number(tone.levels().distance(levels), 2))]))
-                        on:click=move |_| profile.update(|shown| *shown = if *shown == Some(tone) { None } else { Some(tone) })
-                    >
-                        {move || i18n.text(&format!("tone.{}", tone.name()))}
-                    </button>
-                })}
-            </div>
+            <Profiles i18n levels shown=profiles />
+            <LevelTable i18n levels pins=controls.pins />
         </section>
     }
+}
+
+fn summary(i18n: I18n, levels: HormoneLevels) -> String {
+    let each = Hormone::ALL.map(|hormone| {
+        let level = levels.get(hormone);
+        format!("{} {} ({})", i18n.text(&format!("hormone.{}", hormone.name())), i18n.number(level, 2), i18n.text(level_word(level)))
+    });
+    let tone = i18n.text(&format!("tone.{}", Tone::nearest(levels).name()));
+    i18n.format("hormones.summary", &[("tone", &tone), ("levels", &each.join(", "))])
 }

@@ -1,39 +1,63 @@
-//! One reply: what it is, its text as it comes, and how fast it came.
+//! One reply: what it is, its text as it comes, how it was made and how fast it came.
 
 use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
 
-use super::page::{Focus, ReplyWord};
 use super::turn::compared_with;
+use super::weights_badge::WeightsBadge;
 use crate::diff::{DiffWord, mark_differences};
+use crate::export;
+use crate::focus::{Focus, ReplyWord};
 use crate::i18n::I18n;
-use crate::protocol::Lane;
-use crate::session::{ReplyState, Session};
+use crate::protocol::{Lane, WeightsKind};
+use crate::session::{Reply, ReplyState, Session};
 
 /// What a lane shows; compared so that a token of one lane redraws only this lane.
 #[derive(Clone, Debug, PartialEq)]
 struct Shown {
     text: String,
     state: ReplyState,
-    alpha: Option<f32>,
-    pinned: bool,
     /// The complete reply it is compared with.
     other: Option<String>,
-    recorded: bool,
+}
+
+/// How a reply is made; it does not change while the reply grows.
+#[derive(Clone, Debug, PartialEq)]
+struct Making {
+    /// Without its tokens.
+    reply: Reply,
+    learned_alpha: Option<f32>,
+    /// Id of the model, where this comes from a file.
+    recorded_by: Option<String>,
+    kind: Option<WeightsKind>,
 }
 
 /// A reply in its lane.
 #[component]
-pub(super) fn LaneView(i18n: I18n, session: RwSignal<Session>, focus: RwSignal<Focus>, turn: u32, lane: Lane) -> impl IntoView {
+pub(super) fn LaneView(
+    i18n: I18n,
+    session: RwSignal<Session>,
+    focus: RwSignal<Focus>,
+    /// The reply word whose cross-attention is shown.
+    chosen: RwSignal<Option<ReplyWord>>,
+    turn: u32,
+    lane: Lane,
+) -> impl IntoView {
     let shown = Memo::new(move |_| session.with(|session| shown(session, turn, lane)));
-    let learned = Memo::new(move |_| session.with(|session| learned_alpha(session, turn)));
+    let making = Memo::new(move |_| session.with(|session| making(session, turn, lane)));
     let running = move || shown.with(|shown| shown.as_ref().is_some_and(|shown| shown.state.is_running()));
     let strength = move || {
-        shown.with(|shown| {
-            let alpha = shown.as_ref().and_then(|shown| shown.alpha).or(learned.get());
-            alpha.map(|alpha| i18n.format("lane.alpha", &[("alpha", &i18n.number(alpha, 2))]))
-        })
+        let alpha = making.with(|making| making.as_ref().and_then(|making| making.reply.config.alpha.or(making.learned_alpha)));
+        match lane {
+            Lane::Baseline => Some(i18n.text("lane.baseline_alpha")),
+            Lane::Modulated | Lane::Own => alpha.map(|alpha| i18n.format("lane.alpha", &[("alpha", &i18n.number(alpha, 2))])),
+        }
     };
+    let pinned = move || making.with(|making| making.as_ref().is_some_and(|making| making.reply.config.levels.iter().any(Option::is_some)));
+    let recorded_by = move || making.with(|making| making.as_ref().and_then(|making| making.recorded_by.clone()));
+    let kind = Signal::derive(move || making.with(|making| making.as_ref().and_then(|making| making.kind)));
+    let decoding = move || making.with(|making| making.as_ref().map(|making| export::decoding(i18n.now(), &making.reply)));
+    let first = ReplyWord { turn, lane, word: 0 };
     let point = move |word: Option<usize>| focus.update(|focus| focus.reply = word.map(|word| ReplyWord { turn, lane, word }));
     let on_key = move |event: KeyboardEvent| {
         let count = shown.with_untracked(|shown| shown.as_ref().map_or(0, |shown| shown.text.split_whitespace().count()));
@@ -41,7 +65,11 @@ pub(super) fn LaneView(i18n: I18n, session: RwSignal<Session>, focus: RwSignal<F
         match event.key().as_str() {
             "ArrowRight" if count > 0 => point(Some(at.map_or(0, |word| (word + 1).min(count - 1)))),
             "ArrowLeft" if count > 0 => point(Some(at.map_or(count - 1, |word| word.saturating_sub(1)))),
-            "Escape" => point(None),
+            "Enter" | " " if at.is_some() => chosen.set(at.map(|word| ReplyWord { word, ..first })),
+            "Escape" => {
+                point(None);
+                chosen.set(None);
+            }
             _ => return,
         }
         event.prevent_default();
@@ -59,8 +87,9 @@ pub(super) fn LaneView(i18n: I18n, session: RwSignal<Session>, focus: RwSignal<F
             <header title=move || i18n.text(&format!("lane_help.{}", lane.name()))>
                 <h3>{move || i18n.text(&format!("lane.{}", lane.name()))}</h3>
                 <span class="alpha">{strength}</span>
-                {move || shown.with(|shown| shown.as_ref().is_some_and(|shown| shown.pinned)).then(|| view! { <span class="tag">{move || i18n.text("lane.pinned")}</span> })}
-                {move || shown.with(|shown| shown.as_ref().is_some_and(|shown| shown.recorded)).then(|| view! { <span class="tag">{move || i18n.text("lane.recorded")}</span> })}
+                {move || pinned().then(|| view! { <span class="tag">{move || i18n.text("lane.pinned")}</span> })}
+                {move || recorded_by().map(|model| view! { <span class="tag" title=model data-testid="recorded-tag">{move || i18n.text("lane.recorded")}</span> })}
+                <WeightsBadge i18n kind />
             </header>
             <p
                 class="reply"
@@ -73,10 +102,10 @@ pub(super) fn LaneView(i18n: I18n, session: RwSignal<Session>, focus: RwSignal<F
                 data-testid=format!("lane-{}-text", lane.name())
                 data-state=move || shown.with(|shown| shown.as_ref().map_or("none", |shown| state_name(shown.state)))
             >
-                {move || shown.with(|shown| shown.as_ref().map(|shown| words(i18n, focus, ReplyWord { turn, lane, word: 0 }, shown)))}
+                {move || shown.with(|shown| shown.as_ref().map(|shown| words(i18n, focus, chosen, first, shown)))}
             </p>
             <footer>
-                <span data-testid=format!("lane-{}-timings", lane.name())>{move || shown.with(|shown| shown.as_ref().map(|shown| describe(i18n, shown.state)))}</span>
+                <span data-testid=format!("lane-{}-timings", lane.name())>{decoding} " · " {move || shown.with(|shown| shown.as_ref().map(|shown| describe(i18n, shown.state)))}</span>
                 <button class="quiet" on:click=copy>{move || i18n.text("lane.copy")}</button>
             </footer>
         </section>
@@ -88,22 +117,22 @@ fn shown(session: &Session, turn: u32, lane: Lane) -> Option<Shown> {
     let reply = turn.reply(lane)?;
     let complete = |lane| turn.reply(lane).filter(|reply| !reply.state.is_running()).map(|reply| reply.text.clone());
     let other = if reply.state.is_running() { None } else { compared_with(lane).and_then(complete) };
-    Some(Shown {
-        text: reply.text.clone(),
-        state: reply.state,
-        alpha: reply.config.alpha,
-        pinned: reply.config.levels.iter().any(Option::is_some),
-        other,
-        recorded: turn.recorded,
+    Some(Shown { text: reply.text.clone(), state: reply.state, other })
+}
+
+fn making(session: &Session, turn: u32, lane: Lane) -> Option<Making> {
+    let turn = session.turn(turn)?;
+    let of_this_model = session.model().filter(|model| !turn.recorded && turn.model.as_deref() == Some(&model.id));
+    Some(Making {
+        reply: turn.reply(lane)?.without_words(),
+        learned_alpha: turn.analysis.as_ref().map(|analysis| analysis.learned_alpha),
+        recorded_by: turn.recorded.then(|| turn.model.clone().unwrap_or_default()),
+        kind: of_this_model.map(|model| model.kind()),
     })
 }
 
-fn learned_alpha(session: &Session, turn: u32) -> Option<f32> {
-    session.turn(turn)?.analysis.as_ref().map(|analysis| analysis.learned_alpha)
-}
-
 /// The text; words that the other reply lacks are marked once both are complete, and each word can be pointed at.
-fn words(i18n: I18n, focus: RwSignal<Focus>, first: ReplyWord, shown: &Shown) -> AnyView {
+fn words(i18n: I18n, focus: RwSignal<Focus>, chosen: RwSignal<Option<ReplyWord>>, first: ReplyWord, shown: &Shown) -> AnyView {
     if shown.state.is_running() {
         return shown.text.clone().into_any();
     }
@@ -115,12 +144,15 @@ fn words(i18n: I18n, focus: RwSignal<Focus>, first: ReplyWord, shown: &Shown) ->
     let views = marked.map(|(word, DiffWord { text, differs })| {
         let this = ReplyWord { word, ..first };
         let pointed = move || focus.get().reply == Some(this);
+        let is_chosen = move || chosen.get() == Some(this);
         let point = move |_| focus.update(|focus| focus.reply = Some(this));
+        // A second click lets go.
+        let choose = move |_| chosen.update(|chosen| *chosen = if *chosen == Some(this) { None } else { Some(this) });
         if differs {
             let (marked, space) = text.split_at(text.trim_end().len());
-            view! { <mark class:pointed=pointed on:pointerenter=point>{marked.to_string()}</mark>{space.to_string()} }.into_any()
+            view! { <mark class:pointed=pointed class:chosen=is_chosen on:pointerenter=point on:click=choose>{marked.to_string()}</mark>{space.to_string()} }.into_any()
         } else {
-            view! { <span class:pointed=pointed on:pointerenter=point>{text}</span> }.into_any()
+            view! { <span class:pointed=pointed class:chosen=is_chosen on:pointerenter=point on:click=choose>{text}</span> }.into_any()
         }
     });
     views.collect_view().into_any()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hormone_t5::analysis::{Analysis, Hormone};
 use leptos::prelude::*;
 
-use super::page::Focus;
+use crate::focus::{Focus, Span};
 use crate::i18n::I18n;
 use crate::reading::{HeadChoice, columns, cross_shares, text_parts};
 
@@ -14,6 +14,8 @@ use crate::reading::{HeadChoice, columns, cross_shares, text_parts};
 pub(super) fn Message(
     i18n: I18n,
     focus: RwSignal<Focus>,
+    /// Id of its turn.
+    turn: u32,
     text: String,
     #[prop(into)] analysis: Signal<Option<Arc<Analysis>>>,
     /// Where the decoder looked for the reply word that is pointed at: one number for each source token.
@@ -23,20 +25,22 @@ pub(super) fn Message(
     let whole = text.clone();
     let shares = Memo::new(move |_| {
         let (Some(analysis), Some(weights)) = (analysis.get(), cross.get()) else { return Vec::new() };
-        cross_shares(&analysis, &columns(&analysis, HeadChoice::Mean, true), &weights)
+        cross_shares(&columns(&analysis, HeadChoice::Mean, true), &weights)
     });
     let words = move || {
         let Some(analysis) = analysis.get() else { return text.clone().into_any() };
         let columns = columns(&analysis, HeadChoice::Mean, true);
         let parts: Vec<_> = text_parts(&text, &columns)
             .into_iter()
-            .map(|(part, column)| (part.to_string(), column, column.map(|column| columns[column].attention)))
+            .map(|(part, column)| {
+                (part.to_string(), column.map(|column| (column, Span::of(Some(turn), &columns[column]), columns[column].attention)))
+            })
             .collect();
         parts
             .into_iter()
-            .map(|(part, column, attention)| match (column, attention) {
-                (Some(column), Some(attention)) => view! { <Word focus part column attention shares /> }.into_any(),
-                _ => part.into_any(),
+            .map(|(part, word)| match word {
+                Some((column, span, attention)) => view! { <Word focus part column span attention shares /> }.into_any(),
+                None => part.into_any(),
             })
             .collect_view()
             .into_any()
@@ -50,7 +54,7 @@ pub(super) fn Message(
 }
 
 #[component]
-fn Word(focus: RwSignal<Focus>, part: String, column: usize, attention: [f32; 6], shares: Memo<Vec<f32>>) -> impl IntoView {
+fn Word(focus: RwSignal<Focus>, part: String, column: usize, span: Span, attention: [f32; 6], shares: Memo<Vec<f32>>) -> impl IntoView {
     let cross = move || shares.with(|shares| shares.get(column).copied());
     let class = move || match (cross(), focus.get().hormone) {
         (Some(_), _) => "word tint-cross".to_string(),
@@ -58,13 +62,13 @@ fn Word(focus: RwSignal<Focus>, part: String, column: usize, attention: [f32; 6]
         (None, None) => "word".to_string(),
     };
     let share = move || cross().or(focus.get().hormone.map(|hormone| attention[hormone])).unwrap_or_default();
-    let point = move |column| focus.update(|focus| focus.column = column);
+    let point = move |span| focus.update(|focus| focus.span = span);
     view! {
         <span
             class=class
-            class:pointed=move || focus.get().column == Some(column)
+            class:pointed=move || focus.get().is_at(span)
             style=move || format!("--share:{:.3}", share())
-            on:pointerenter=move |_| point(Some(column))
+            on:pointerenter=move |_| point(Some(span))
             on:pointerleave=move |_| point(None)
         >
             {part}

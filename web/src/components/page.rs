@@ -10,40 +10,19 @@ use super::attention_panel::AttentionPanel;
 use super::composer::Composer;
 use super::conversation::Conversation;
 use super::decoding_panel::DecodingPanel;
+use super::drop_zone::DropZone;
 use super::formula_panel::FormulaPanel;
 use super::header::Header;
-use super::hormone_panel::HormonePanel;
+use super::hormone_panel::{HormonePanel, Shown};
 use super::model_panel::ModelPanel;
 use super::notices::Notices;
 use super::playground::Playground;
 use super::timeline::Timeline;
-use crate::protocol::Lane;
+use crate::focus::{Focus, ReplyWord};
 use crate::session::LoadStatus;
 
 /// How long a control has to rest before replies are made anew.
 const SETTLE_MS: u32 = 160;
-
-/// What is pointed at, shared by message, heatmap and bars.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Focus {
-    /// A hormone, by its index.
-    pub(super) hormone: Option<usize>,
-    /// A column of the heatmap.
-    pub(super) column: Option<usize>,
-    /// A word of a reply.
-    pub(super) reply: Option<ReplyWord>,
-}
-
-/// A word of a reply, counted by white space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ReplyWord {
-    /// Id of the turn.
-    pub(super) turn: u32,
-    /// The reply.
-    pub(super) lane: Lane,
-    /// Place among its words.
-    pub(super) word: usize,
-}
 
 /// The page.
 #[component]
@@ -54,13 +33,34 @@ pub(super) fn Page() -> impl IntoView {
     renew_replies_when_settings_change(play);
     play.start_worker();
 
-    let typing = Memo::new(move |_| session.with(|session| session.draft.is_some()) && !draft_text.with(|text| text.trim().is_empty()));
+    // Examples are read from the first, messages from the last.
+    let inspected =
+        RwSignal::new(session.with_untracked(|session| session.turns.first().filter(|_| session.shows_examples).map(|turn| turn.id)));
+    let chosen = RwSignal::new(None::<ReplyWord>);
+    // What the instruments show: the text being written, else the chosen message, else the newest.
+    let shown = Memo::new(move |_| {
+        let has_draft = session.with(|session| session.draft.is_some()) && !draft_text.with(|text| text.trim().is_empty());
+        let is_there =
+            inspected.get().is_some_and(|id| session.with(|session| session.turn(id).is_some_and(|turn| turn.analysis.is_some())));
+        match (has_draft, is_there) {
+            (true, _) => Shown::Draft,
+            (false, true) => Shown::Chosen,
+            (false, false) => Shown::Latest,
+        }
+    });
+    let shown_turn = Memo::new(move |_| match shown.get() {
+        Shown::Draft => None,
+        Shown::Chosen => inspected.get(),
+        Shown::Latest => session.with(|session| session.latest().map(|turn| turn.id)),
+    });
     let reading = Memo::new(move |_| {
-        session.with(|session| {
-            let draft = session.draft.clone().filter(|_| typing.get());
-            draft.or_else(|| session.latest().and_then(|turn| turn.analysis.clone()))
+        session.with(|session| match shown_turn.get() {
+            None => session.draft.clone(),
+            Some(id) => session.turn(id).and_then(|turn| turn.analysis.clone()),
         })
     });
+    let predicted = Memo::new(move |_| reading.with(|reading| reading.as_ref().map(|analysis| analysis.levels)));
+    show_new_messages(session, inspected, chosen);
     let model = Memo::new(move |_| session.with(|session| session.model().cloned()));
     let learned_alpha = Memo::new(move |_| model.with(|model| model.as_ref().map(|model| model.learned_alpha)));
     let replying = Memo::new(move |_| session.with(|session| session.is_replying()));
@@ -71,22 +71,36 @@ pub(super) fn Page() -> impl IntoView {
         <main class="stage">
             <section class="talk" aria-label=move || i18n.text("talk.label")>
                 <Notices play />
-                <Conversation play focus />
+                <Conversation play focus inspected chosen />
                 <Composer play ready=ready replying=replying />
             </section>
             <aside class="instruments" aria-label=move || i18n.text("instruments.label")>
-                <HormonePanel i18n controls focus reading=reading typing=typing />
+                <HormonePanel i18n controls focus reading=reading shown=shown />
                 <AlphaPanel i18n controls learned=learned_alpha />
-                <AttentionPanel i18n focus reading=reading />
-                <Timeline i18n session />
+                <AttentionPanel i18n session focus chosen turn=shown_turn reading=reading />
+                <Timeline i18n controls session />
+                <FormulaPanel i18n controls session learned=learned_alpha predicted=predicted />
                 <DecodingPanel i18n controls model=model />
-                <FormulaPanel i18n controls session learned=learned_alpha />
                 <ModelPanel play model=model />
                 <About i18n />
             </aside>
         </main>
         <Announcer i18n session />
+        <DropZone play />
     }
+}
+
+/// A new message is what the instruments show, whatever was chosen before.
+fn show_new_messages(session: RwSignal<crate::session::Session>, inspected: RwSignal<Option<u32>>, chosen: RwSignal<Option<ReplyWord>>) {
+    let latest = Memo::new(move |_| session.with(|session| session.latest().map(|turn| turn.id)));
+    Effect::new(move |before: Option<Option<u32>>| {
+        let now = latest.get();
+        if before.is_some_and(|before| before != now) {
+            inspected.set(None);
+            chosen.set(None);
+        }
+        now
+    });
 }
 
 fn renew_replies_when_settings_change(play: Playground) {

@@ -29,11 +29,12 @@ impl Playground {
     /// The state of a fresh page: what its address says, and recorded examples where there are any.
     pub(super) fn new() -> Self {
         let link = Permalink::from_fragment(&window().location().hash().unwrap_or_default()).unwrap_or_default();
+        let Recording { model, turns, .. } = Recording::examples();
         Self {
-            session: RwSignal::new(Session::with_recorded(Recording::examples().turns)),
+            session: RwSignal::new(Session::with_examples(model, turns)),
             controls: Controls::new(link.settings),
             draft_text: RwSignal::new(link.text),
-            i18n: I18n { locale: RwSignal::new(preferences::locale()) },
+            i18n: I18n { locale: RwSignal::new(link.locale.unwrap_or_else(preferences::locale)) },
             inference: StoredValue::new_local(None),
         }
     }

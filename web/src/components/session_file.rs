@@ -1,64 +1,93 @@
-//! Saving the conversation to a file and taking it back, a link to what is set, and forgetting all.
+//! Saving the conversation (JSON, Markdown, levels as CSV) and taking it back, a link to what is set, and forgetting all.
 
 use leptos::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
 
+use super::download::text_file;
 use super::playground::Playground;
+use crate::export::{levels_csv, to_markdown};
 use crate::permalink::Permalink;
 use crate::recorded::Recording;
-use crate::session::Action;
+use crate::session::{Action, Turn};
 
-/// The buttons under the conversation.
+/// The buttons over the conversation.
 #[component]
 pub(super) fn SessionTools(play: Playground) -> impl IntoView {
-    let i18n = play.i18n;
+    let Playground { session, i18n, .. } = play;
     let copied = RwSignal::new(false);
     let failure = RwSignal::new(None::<String>);
-    let save = move |_| {
-        let recording =
-            play.session.with_untracked(|session| Recording::of(session.model().map(|model| model.id.as_str()), &session.turns));
-        // Plain data always serialises; a browser that refuses a download says so itself.
-        if let Ok(json) = recording.to_json() {
-            let _ = download("helt-session.json", "application/json", &json);
-        }
+    let empty = Memo::new(move |_| session.with(|session| session.turns.is_empty()));
+    let turns = move || session.with_untracked(|session| session.turns.clone());
+    // A browser that refuses a download says so itself.
+    let save = move |name: &str, mime: &str, content: String| drop(text_file(name, mime, &content));
+    let save_json = move |_| {
+        let recording = session.with_untracked(|session| Recording::of(session.model().map(|model| model.id.as_str()), &session.turns));
+        // Plain data always serialises.
+        save("helt-session.json", "application/json", recording.to_json().unwrap_or_default());
     };
+    let save_markdown = move |_| save("helt-session.md", "text/markdown", to_markdown(i18n.locale.get_untracked(), &turns()));
+    let save_csv = move |_| save("helt-levels.csv", "text/csv", levels_csv(&turns()));
     let link = move |_| copied.set(copy_link(play).is_ok());
     let open = move |event: web_sys::Event| {
         let Some(input) = event.target().and_then(|target| target.dyn_into::<web_sys::HtmlInputElement>().ok()) else { return };
         let Some(file) = input.files().and_then(|files| files.get(0)) else { return };
+        // The same file can be chosen again.
         input.set_value("");
-        let text = file.text();
-        leptos::task::spawn_local(async move {
-            let json = wasm_bindgen_futures::JsFuture::from(text).await.ok().and_then(|text| text.as_string()).unwrap_or_default();
-            match Recording::from_json(&json) {
-                Ok(recording) => play.act(Action::Import(recording.turns)),
-                Err(error) => failure.set(Some(error.to_string())),
-            }
-        });
+        open_session(play, &file, failure);
     };
     view! {
-        <div class="session-tools">
-            <button class="quiet" data-testid="copy-link" on:click=link>
-                {move || i18n.text(if copied.get() { "session.link_done" } else { "session.link" })}
-            </button>
-            <button class="quiet" data-testid="save-session" on:click=save>{move || i18n.text("session.save")}</button>
-            <label class="quiet">
-                {move || i18n.text("session.import")}
-                <input class="sr" type="file" accept=".json" data-testid="import-session" on:change=open />
-            </label>
-            <button class="quiet" data-testid="clear" on:click=move |_| play.act(Action::Clear)>{move || i18n.text("session.clear")}</button>
+        <div class="talk-bar">
+            <h2>{move || i18n.text("talk.label")}</h2>
+            <div class="session-tools" role="group" aria-label=move || i18n.text("session.label")>
+                <button class="quiet" data-testid="copy-link" on:click=link>
+                    {move || i18n.text(if copied.get() { "session.link_done" } else { "session.link" })}
+                </button>
+                <span class="save">
+                    <span aria-hidden="true">{move || i18n.text("session.save")}</span>
+                    <button class="quiet" data-testid="save-session" disabled=empty title=move || i18n.text("session.save_json") aria-label=move || i18n.text("session.save_json") on:click=save_json>"JSON"</button>
+                    <button class="quiet" data-testid="save-markdown" disabled=empty title=move || i18n.text("session.save_markdown") aria-label=move || i18n.text("session.save_markdown") on:click=save_markdown>"MD"</button>
+                    <button class="quiet" data-testid="save-csv" disabled=empty title=move || i18n.text("session.save_csv") aria-label=move || i18n.text("session.save_csv") on:click=save_csv>"CSV"</button>
+                </span>
+                <label class="quiet">
+                    {move || i18n.text("session.import")}
+                    <input class="sr" type="file" accept=".json" data-testid="import-session" on:change=open />
+                </label>
+                <button class="quiet" data-testid="clear" disabled=empty on:click=move |_| play.act(Action::Clear)>{move || i18n.text("session.clear")}</button>
+            </div>
         </div>
-        {move || failure.get().map(|reason| view! { <p class="remark" role="alert">{i18n.format("session.import_failed", &[("reason", &reason)])}</p> })}
+        {move || failure.get().map(|reason| view! {
+            <div class="notice" role="alert" data-testid="import-failed">
+                <p>{move || i18n.format("session.import_failed", &[("reason", &reason)])}</p>
+                <button class="quiet" on:click=move |_| failure.set(None)>{move || i18n.text("error.close")}</button>
+            </div>
+        })}
     }
 }
 
-/// Puts the latest message and all settings into the page's address, and that address on the clipboard.
+/// Shows the turns of a saved session, or says why it is none.
+pub(super) fn open_session(play: Playground, file: &web_sys::File, failure: RwSignal<Option<String>>) {
+    let text = file.text();
+    leptos::task::spawn_local(async move {
+        let json = wasm_bindgen_futures::JsFuture::from(text).await.ok().and_then(|text| text.as_string()).unwrap_or_default();
+        match Recording::from_json(&json) {
+            Ok(Recording { model, turns, .. }) => {
+                failure.set(None);
+                play.act(Action::Import { model, turns });
+            }
+            Err(error) => failure.set(Some(error.to_string())),
+        }
+    });
+}
+
+/// Puts the latest message, all settings and the language into the page's address, and that address on the clipboard.
 fn copy_link(play: Playground) -> Result<(), JsValue> {
     let draft = play.draft_text.get_untracked();
-    let latest = play.session.with_untracked(|session| session.latest().map(|turn| turn.text.clone()));
+    let latest = play
+        .session
+        .with_untracked(|session| session.turns.iter().rev().find(|turn| !is_example(play, turn)).map(|turn| turn.text.clone()));
     let text = if draft.trim().is_empty() { latest.unwrap_or_default() } else { draft };
-    let fragment = format!("#{}", Permalink { text, settings: play.controls.settings_now() }.to_fragment());
-    window().history()?.replace_state_with_url(&JsValue::NULL, "", Some(&fragment))?;
+    let link = Permalink { text, settings: play.controls.settings_now(), locale: Some(play.i18n.locale.get_untracked()) };
+    window().history()?.replace_state_with_url(&JsValue::NULL, "", Some(&format!("#{}", link.to_fragment())))?;
     let href = window().location().href()?;
     // Where the clipboard is closed (plain http) the address bar still has the link.
     if window().is_secure_context() {
@@ -67,15 +96,7 @@ fn copy_link(play: Playground) -> Result<(), JsValue> {
     Ok(())
 }
 
-/// Hands the visitor a file made here.
-fn download(name: &str, mime: &str, content: &str) -> Result<(), JsValue> {
-    let options = web_sys::BlobPropertyBag::new();
-    options.set_type(mime);
-    let blob = web_sys::Blob::new_with_str_sequence_and_options(&js_sys::Array::of1(&content.into()), &options)?;
-    let url = web_sys::Url::create_object_url_with_blob(&blob)?;
-    let link: web_sys::HtmlAnchorElement = document().create_element("a")?.unchecked_into();
-    link.set_href(&url);
-    link.set_download(name);
-    link.click();
-    web_sys::Url::revoke_object_url(&url)
+/// Examples are the page's words, not the visitor's.
+fn is_example(play: Playground, turn: &Turn) -> bool {
+    turn.recorded && play.session.with_untracked(|session| session.shows_examples)
 }

@@ -5,15 +5,23 @@ use leptos::prelude::*;
 use super::lane::LaneView;
 use super::message::Message;
 use super::mood_stripe::MoodStripe;
-use super::page::{Focus, ReplyWord};
 use super::playground::Playground;
+use crate::focus::{Focus, ReplyWord};
 use crate::protocol::Lane;
 use crate::reading::word_cross_attention;
 use crate::session::{Action, ReplyState, Turn};
 
 /// A turn by its id.
 #[component]
-pub(super) fn TurnView(play: Playground, focus: RwSignal<Focus>, id: u32) -> impl IntoView {
+pub(super) fn TurnView(
+    play: Playground,
+    focus: RwSignal<Focus>,
+    /// The turn that the instruments show.
+    inspected: RwSignal<Option<u32>>,
+    /// The reply word whose cross-attention is shown.
+    chosen: RwSignal<Option<ReplyWord>>,
+    id: u32,
+) -> impl IntoView {
     let Playground { session, i18n, draft_text, .. } = play;
     let of_turn = move |pick: fn(&Turn) -> bool| Memo::new(move |_| session.with(|session| session.turn(id).is_some_and(pick)));
     let analysis = Memo::new(move |_| session.with(|session| session.turn(id).and_then(|turn| turn.analysis.clone())));
@@ -28,15 +36,17 @@ pub(super) fn TurnView(play: Playground, focus: RwSignal<Focus>, id: u32) -> imp
         of_turn(|turn| !turn.recorded && turn.replies.iter().any(|reply| matches!(reply.state, ReplyState::Stopped | ReplyState::Failed)));
     let levels = Memo::new(move |_| analysis.with(|analysis| analysis.as_ref().map(|analysis| analysis.levels)));
     let cross = Memo::new(move |_| {
-        let ReplyWord { lane, word, .. } = focus.get().reply.filter(|reply| reply.turn == id)?;
+        let ReplyWord { lane, word, .. } = focus.get().reply.or(chosen.get()).filter(|reply| reply.turn == id)?;
         session.with(|session| word_cross_attention(&session.turn(id)?.reply(lane)?.tokens, word))
     });
     let edited = text.clone();
     let retry = move |_| play.act(Action::Regenerate { turn: id, settings: play.controls.settings_now() });
+    let test_id = if session.with_untracked(|session| session.shows_examples) { "example-turn" } else { "turn" };
+    let is_shown = move || inspected.get() == Some(id);
     view! {
-        <article class="turn" data-testid="turn">
+        <article class="turn" class:inspected=is_shown data-testid=test_id>
             <header>
-                <Message i18n focus text=text analysis cross />
+                <Message i18n focus turn=id text=text analysis cross />
                 <div class="turn-line">
                     <MoodStripe levels />
                     <p class="tone" data-testid="turn-tone">{move || analysis.with(|analysis| analysis.as_ref().map(|analysis| {
@@ -44,6 +54,15 @@ pub(super) fn TurnView(play: Playground, focus: RwSignal<Focus>, id: u32) -> imp
                         let distance = i18n.number(analysis.tone.levels().distance(analysis.levels), 2);
                         i18n.format("turn.nearest", &[("tone", &tone), ("distance", &distance)])
                     }))}</p>
+                    <button
+                        class="quiet"
+                        data-testid="inspect"
+                        aria-pressed=move || is_shown().to_string()
+                        disabled=move || analysis.with(Option::is_none)
+                        on:click=move |_| inspected.set(if is_shown() { None } else { Some(id) })
+                    >
+                        {move || i18n.text("turn.inspect")}
+                    </button>
                     <button class="quiet" data-testid="edit" on:click=move |_| { draft_text.set(edited.clone()); play.read_draft() }>
                         {move || i18n.text("turn.edit")}
                     </button>
@@ -65,7 +84,7 @@ pub(super) fn TurnView(play: Playground, focus: RwSignal<Focus>, id: u32) -> imp
             </header>
             <div class="lanes" data-count=move || lanes.with(Vec::len).to_string()>
                 <For each=move || lanes.get() key=|lane| *lane let(lane)>
-                    <LaneView i18n session focus turn=id lane />
+                    <LaneView i18n session focus chosen turn=id lane />
                 </For>
             </div>
             <p class="equal" data-testid="equal-note" hidden=move || !equal.get()>{move || i18n.text("turn.equal")}</p>

@@ -147,8 +147,8 @@ fn a_sent_draft_brings_its_reading_along() {
 }
 
 #[test]
-fn recorded_turns_go_when_the_first_real_message_comes() {
-    let mut session = Session::with_recorded(vec![Turn::new(0, "so good!".into(), Some(Arc::new(example())), Vec::new())]);
+fn examples_go_when_the_first_real_message_comes() {
+    let mut session = Session::with_examples(None, vec![Turn::new(0, "so good!".into(), Some(Arc::new(example())), Vec::new())]);
     assert!(session.latest().expect("a turn").recorded);
     send(&mut session, "hello");
     assert_eq!(session.turns.len(), 1);
@@ -165,4 +165,38 @@ fn a_failed_reply_shows_its_error_and_a_failed_draft_does_not() {
     say(&mut session, id, WorkerResponse::Failed { error: WorkerError::NoModel });
     assert_eq!(session.error, Some(WorkerError::NoModel));
     assert_eq!(session.turns[0].replies[0].state, ReplyState::Failed);
+}
+
+#[test]
+fn imported_turns_stay_recorded_and_new_messages_follow_them() {
+    let mut session = loaded();
+    let turn = Turn::new(9, "so good!".into(), Some(Arc::new(example())), Vec::new());
+    session.begin(Action::Import { model: Some("elsewhere".into()), turns: vec![turn] });
+    complete(&mut session, "hello");
+    let seen: Vec<_> = session.turns.iter().map(|turn| (turn.recorded, turn.model.as_deref())).collect();
+    assert_eq!(seen, [(true, Some("elsewhere")), (false, Some("tiny"))]);
+    let recorded = session.turns[0].id;
+    assert!(session.begin(Action::Regenerate { turn: recorded, settings: Settings::default() }).is_empty());
+}
+
+#[test]
+fn every_message_is_remembered_once_and_outlives_the_conversation() {
+    let mut session = loaded();
+    for text in ["one", "one", "two"] {
+        complete(&mut session, text);
+    }
+    session.begin(Action::Clear);
+    assert_eq!(session.history, ["one", "two"]);
+}
+
+#[test]
+fn a_draft_can_be_read_while_replies_stream() {
+    let mut session = loaded();
+    let reply = send(&mut session, "so good!");
+    let draft = session.begin(Action::ReadDraft { text: "next".into(), attention_temperature: None })[0].id;
+    say(&mut session, draft, WorkerResponse::Reading { analysis: example(), encoder_ms: Some(1.0) });
+    say(&mut session, draft, WorkerResponse::Done);
+    assert!(session.draft.is_some() && session.is_replying());
+    token(&mut session, reply, Lane::Baseline, "still");
+    assert_eq!(session.latest().and_then(|turn| turn.reply(Lane::Baseline)).map(|reply| reply.text.as_str()), Some("still"));
 }

@@ -29,6 +29,9 @@ pub struct Turn {
     /// Whether this comes from a file, not from the model at hand.
     #[serde(default)]
     pub recorded: bool,
+    /// Id of the model that replied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 /// A reply in one lane.
@@ -75,6 +78,28 @@ pub enum ReplyState {
     Failed,
 }
 
+impl Reply {
+    /// A reply to come.
+    fn awaited(request: Option<RequestId>, LaneRequest { lane, config }: LaneRequest) -> Self {
+        Self { lane, config, tokens: Vec::new(), text: String::new(), state: ReplyState::Waiting, modulation: None, request }
+    }
+
+    /// Everything of it that stays the same while it grows.
+    pub fn without_words(&self) -> Self {
+        Self {
+            modulation: self.modulation.clone(),
+            ..Self::awaited(self.request, LaneRequest { lane: self.lane, config: self.config.clone() })
+        }
+    }
+
+    /// A complete reply without its tokens, for tests.
+    #[cfg(test)]
+    pub(crate) fn finished(request: LaneRequest, text: &str) -> Self {
+        let state = ReplyState::Finished { reason: FinishReason::EndToken, timings: LaneTimings::default() };
+        Self { text: text.to_string(), state, ..Self::awaited(None, request) }
+    }
+}
+
 impl ReplyState {
     /// Whether more will come.
     pub fn is_running(self) -> bool {
@@ -85,7 +110,7 @@ impl ReplyState {
 impl Turn {
     /// A turn without running requests.
     pub fn new(id: u32, text: String, analysis: Option<Arc<Analysis>>, replies: Vec<Reply>) -> Self {
-        Self { id, text, analysis, encoder_ms: None, replies, recorded: false }
+        Self { id, text, analysis, encoder_ms: None, replies, recorded: false, model: None }
     }
 
     /// The reply in a lane.
@@ -120,16 +145,9 @@ impl Turn {
 
     /// Puts empty replies in place of those that are asked for anew.
     pub(super) fn await_replies(&mut self, request: RequestId, settings: &Settings, lanes: Vec<LaneRequest>) {
-        for LaneRequest { lane, config } in lanes {
-            let reply = Reply {
-                lane,
-                config,
-                tokens: Vec::new(),
-                text: String::new(),
-                state: ReplyState::Waiting,
-                modulation: None,
-                request: Some(request),
-            };
+        for wanted in lanes {
+            let lane = wanted.lane;
+            let reply = Reply::awaited(Some(request), wanted);
             match self.replies.iter_mut().find(|reply| reply.lane == lane) {
                 Some(place) => *place = reply,
                 None => self.replies.push(reply),

@@ -17,12 +17,13 @@ struct RunningLane<'a> {
     reason: Option<FinishReason>,
 }
 
-/// Makes all replies; between two passes of the decoder messages are let in.
+/// Makes all replies; between two passes of the decoder messages are let in, and `between_tokens` runs.
 pub(super) async fn reply(
     conversation: &Conversation,
     model: &HormoneT5,
     encoded: &Encoded,
     requests: Vec<LaneRequest>,
+    mut between_tokens: impl FnMut(),
 ) -> Result<(), Interruption> {
     let mut lanes = Vec::with_capacity(requests.len());
     for LaneRequest { lane, config } in requests {
@@ -37,6 +38,7 @@ pub(super) async fn reply(
     }
     loop {
         conversation.pause().await?;
+        between_tokens();
         let mut running: Vec<&mut RunningLane<'_>> = lanes.iter_mut().filter(|lane| lane.reason.is_none()).collect();
         if running.is_empty() {
             return Ok(());

@@ -36,7 +36,9 @@ impl Runner {
             }
             WorkerRequest::Generate { text, attention_temperature, lanes } => {
                 let encoded = self.read(conversation, &text, attention_temperature).await?;
-                lanes::reply(conversation, self.model()?, &encoded, lanes).await
+                let Self { model, texts } = self;
+                let model = model.as_ref().ok_or(WorkerError::NoModel)?;
+                lanes::reply(conversation, model, &encoded, lanes, || read_waiting(conversation, model, texts)).await
             }
             WorkerRequest::DeleteDownloads => Ok(model_store::delete_all().await?),
             // Taken before it is queued.
@@ -106,9 +108,21 @@ impl Runner {
         conversation.say(WorkerResponse::Reading { analysis: encoded.analysis().clone(), encoder_ms });
         Ok(encoded)
     }
+}
 
-    fn model(&self) -> Result<&HormoneT5, WorkerError> {
-        self.model.as_ref().ok_or(WorkerError::NoModel)
+/// Serves the readings that came while replies are made: whoever types need not wait for the end of a reply.
+fn read_waiting(conversation: &Conversation, model: &HormoneT5, texts: &mut RecentTexts) {
+    while let Some((reading, text, attention_temperature)) = conversation.next_reading() {
+        let started_ms = now_ms();
+        let answer = match texts.read(model, &text, attention_temperature).map_err(model_error) {
+            Ok(Read { encoded, encoder_ran }) => {
+                let encoder_ms = encoder_ran.then(|| now_ms() - started_ms);
+                reading.say(WorkerResponse::Reading { analysis: encoded.analysis().clone(), encoder_ms });
+                WorkerResponse::Done
+            }
+            Err(error) => WorkerResponse::Failed { error },
+        };
+        reading.say(answer);
     }
 }
 

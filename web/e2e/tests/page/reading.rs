@@ -6,6 +6,7 @@ use helt_e2e::{Keys, View, Wording, visit};
 #[test]
 fn typing_moves_six_bars_and_the_heatmap_before_there_is_any_reply() -> Result<()> {
     visit("/", |page| {
+        page.clear_examples()?;
         let empty = page.view()?;
         ensure!(empty.bars.len() == 6 && !empty.has_reading(), "Expected: six bars, nothing read.\nThere was: {empty:#?}");
 
@@ -34,6 +35,7 @@ fn typing_moves_six_bars_and_the_heatmap_before_there_is_any_reply() -> Result<(
 #[test]
 fn white_space_alone_cannot_be_sent() -> Result<()> {
     visit("/", |page| {
+        page.clear_examples()?;
         let nothing_to_send = |view: &View| !view.can_send && !view.can_stop && view.turns.is_empty() && view.notices.is_empty();
         ensure!(nothing_to_send(&page.view()?), "Expected: an empty message cannot be sent.");
         page.type_text("composer-input", "   ")?;

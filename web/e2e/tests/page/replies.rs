@@ -71,7 +71,7 @@ fn a_message_sent_while_replies_are_made_takes_their_place() -> Result<()> {
 }
 
 /// Replies by pure chance: the token that ends them is as unlikely as any other.
-fn make_replies_long(page: &Page) -> Result<()> {
+pub(crate) fn make_replies_long(page: &Page) -> Result<()> {
     page.click("decoding-sampling")?;
     page.wait_until("the settings of sampling are shown", |view| view.load.state == "ready")?;
     page.set("decoding-temperature", "2")?;

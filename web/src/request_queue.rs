@@ -6,7 +6,7 @@ use crate::protocol::RequestId;
 
 /// Requests that wait, and the one that runs.
 #[derive(Debug)]
-pub(super) struct RequestQueue<T> {
+pub struct RequestQueue<T> {
     waiting: VecDeque<(RequestId, T)>,
     running: Option<Running>,
 }
@@ -25,24 +25,32 @@ impl<T> Default for RequestQueue<T> {
 
 impl<T> RequestQueue<T> {
     /// Adds a request at the end.
-    pub(super) fn push(&mut self, id: RequestId, request: T) {
+    pub fn push(&mut self, id: RequestId, request: T) {
         self.waiting.push_back((id, request));
     }
 
     /// The request that runs from now on.
-    pub(super) fn start_next(&mut self) -> Option<(RequestId, T)> {
+    pub fn start_next(&mut self) -> Option<(RequestId, T)> {
         let next = self.waiting.pop_front();
         self.running = next.as_ref().map(|(id, _)| Running { id: *id, cancelled: false });
         next
     }
 
+    /// Takes a waiting request that may be served while another runs: the first that `may_overtake`, if all before it may be overtaken.
+    ///
+    /// A reading overtakes replies, but never a model that is to be loaded before it.
+    pub fn take_overtaking(&mut self, may_overtake: impl Fn(&T) -> bool, may_be_overtaken: impl Fn(&T) -> bool) -> Option<(RequestId, T)> {
+        let place = self.waiting.iter().position(|(_, request)| may_overtake(request))?;
+        if self.waiting.iter().take(place).all(|(_, request)| may_be_overtaken(request)) { self.waiting.remove(place) } else { None }
+    }
+
     /// The running request is answered.
-    pub(super) fn finish(&mut self) {
+    pub fn finish(&mut self) {
         self.running = None;
     }
 
     /// Cancels a request. True where it had not begun: then nobody else will answer it.
-    pub(super) fn cancel(&mut self, target: RequestId) -> bool {
+    pub fn cancel(&mut self, target: RequestId) -> bool {
         if let Some(running) = self.running.as_mut().filter(|running| running.id == target) {
             running.cancelled = true;
             return false;
@@ -53,7 +61,7 @@ impl<T> RequestQueue<T> {
     }
 
     /// Whether the running request should end.
-    pub(super) fn is_cancelled(&self) -> bool {
+    pub fn is_cancelled(&self) -> bool {
         self.running.as_ref().is_some_and(|running| running.cancelled)
     }
 }
@@ -82,6 +90,19 @@ mod tests {
         assert!(!queue.cancel(RequestId(1)) && queue.is_cancelled());
         queue.finish();
         assert!(queue.start_next().is_none() && !queue.is_cancelled());
+    }
+
+    #[test]
+    fn a_reading_overtakes_replies_but_no_loading() {
+        let (is_reading, is_reply) = (|request: &&str| *request == "read", |request: &&str| *request == "reply");
+        let mut queue = RequestQueue::default();
+        for (id, request) in ["reply", "reply", "read", "load", "read"].into_iter().enumerate() {
+            queue.push(RequestId(id as u64), request);
+        }
+        queue.start_next();
+        assert_eq!(queue.take_overtaking(is_reading, is_reply), Some((RequestId(2), "read")));
+        assert_eq!(queue.take_overtaking(is_reading, is_reply), None);
+        assert!(!queue.cancel(RequestId(2)), "what was taken is no longer waiting");
     }
 
     #[test]

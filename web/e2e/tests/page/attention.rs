@@ -1,0 +1,69 @@
+//! Where hormones and decoder look: word, cell and bar light up together, by pointer and by keys.
+
+use anyhow::{Result, ensure};
+use helt_e2e::{Keys, Wording, visit};
+
+#[test]
+fn arrow_keys_walk_through_the_heatmap_and_link_word_cell_and_bar() -> Result<()> {
+    visit("/", |page| {
+        let wording = Wording::of("en")?;
+        page.say("I GOT THE JOB!!!")?;
+        for key in [Keys::Down, Keys::Down, Keys::Right] {
+            page.press("heatmap", key)?;
+        }
+        let readout = page.wait_for_text("attention-readout", "the cell in a sentence", |text| text.contains("Serotonin"))?;
+        ensure!(
+            wording.is_in("attention.readout", &readout)? && readout.contains("GOT"),
+            "Expected: serotonin and the second word.\nThere was: {readout}"
+        );
+        let lit: (usize, usize, String) = page.evaluate(
+            "return [document.querySelectorAll('.heatmap td.chosen').length, document.querySelectorAll('.hormone.pointed').length, \
+             document.querySelector('.message .word.pointed')?.textContent ?? '']",
+        )?;
+        ensure!(lit == (1, 1, "GOT".to_string()), "Expected: one cell, one bar, the word.\nThere was: {lit:?}");
+        page.press("heatmap", Keys::Escape)?;
+        let left = page.wait_for_text("attention-readout", "the summary", |text| !text.contains("GOT”"))?;
+        ensure!(wording.is_in("attention.strongest", &left)?, "Expected: the strongest words.\nThere was: {left}");
+
+        page.click("raw-pieces")?;
+        page.click("end-token")?;
+        let words = page.wait_until("the end mark is gone", |view| view.heatmap.columns == view.heatmap.words.len())?.heatmap.words;
+        ensure!(words.iter().any(|word| word.contains('▁')), "Expected: raw pieces.\nThere was: {words:?}");
+        page.click("caveat")?;
+        Ok(())
+    })
+}
+
+#[test]
+fn a_chosen_reply_word_shows_where_the_decoder_looked_in_both_lanes() -> Result<()> {
+    visit("/", |page| {
+        page.say("I GOT THE JOB!!!")?;
+        page.press("lane-modulated-text", Keys::Right)?;
+        page.press("lane-modulated-text", Keys::Enter)?;
+        page.wait_for_text("cross-attention", "a table of the decoder's attention", |text| {
+            text.contains("Baseline") && text.contains("Modulated")
+        })?;
+        let rows: Vec<f64> = page.evaluate(
+            "return [...document.querySelectorAll('.cross tbody tr')].map((row) => [...row.querySelectorAll('td')].reduce((sum, cell) => sum + Number(cell.textContent), 0))",
+        )?;
+        ensure!(rows.len() == 2 && rows.iter().all(|sum| (sum - 100.0).abs() < 6.0), "Expected: two rows of 100 %.\nThere was: {rows:?}");
+        page.click("cross-close")?;
+        page.wait_for_text("cross-attention", "the table is gone", str::is_empty)?;
+        Ok(())
+    })
+}
+
+#[test]
+fn an_older_message_can_be_inspected() -> Result<()> {
+    visit("/", |page| {
+        page.say("my dog died yesterday")?;
+        page.say("I GOT THE JOB!!!")?;
+        page.click("inspect")?;
+        let view =
+            page.wait_until("the first message is in the instruments", |view| view.heatmap.words.concat() == "mydogdiedyesterday")?;
+        ensure!(view.turns.len() == 2, "Expected: the conversation stays.\nThere was: {:#?}", view.turns);
+        page.say("thank you")?;
+        page.wait_until("a new message takes its place", |view| view.heatmap.words.concat() == "thankyou")?;
+        Ok(())
+    })
+}

@@ -1,0 +1,112 @@
+//! What leaves and enters the page as files and links: nothing of it goes anywhere else.
+
+use anyhow::{Context, Result, ensure};
+use helt_e2e::{Keys, Wording, visit};
+use serde_json::Value;
+
+#[test]
+fn the_session_is_saved_as_json_markdown_and_csv_and_opens_again_as_recorded() -> Result<()> {
+    visit("/", |page| {
+        let turn = page.say("I GOT THE JOB!!!")?;
+        for id in ["save-session", "save-markdown", "save-csv"] {
+            page.click(id)?;
+        }
+        let json = page.saved("helt-session.json")?;
+        let session: Value = serde_json::from_str(&json)?;
+        ensure!(
+            session["schema"] == 1 && session["turns"][0]["text"] == "I GOT THE JOB!!!",
+            "Expected: the session.\nThere was: {session:#?}"
+        );
+        let markdown = page.saved("helt-session.md")?;
+        ensure!(markdown.contains(turn.baseline_text().trim()), "Expected: the baseline in Markdown.\nThere was: {markdown}");
+        let csv = page.saved("helt-levels.csv")?;
+        ensure!(csv.starts_with("message,text,model") && csv.lines().count() == 2, "Expected: one message.\nThere was: {csv}");
+
+        let folder = tempfile::tempdir()?;
+        let (good, bad) = (folder.path().join("good.json"), folder.path().join("bad.json"));
+        std::fs::write(&good, &json)?;
+        std::fs::write(&bad, "{}")?;
+        page.choose_files("import-session", &[bad])?;
+        page.wait_for_text("import-failed", "a file that is no session is refused in words", |text| !text.is_empty())?;
+        page.choose_files("import-session", &[good])?;
+        page.wait_for_text("recorded-tag", "the turn is marked as recorded", |text| text == "recorded")?;
+        let opened = page.view()?.latest().cloned().context("there is no turn")?;
+        ensure!(opened.modulated_text() == turn.modulated_text(), "Expected: the same reply.\nThere was: {opened:#?}");
+        page.say("thank you")?;
+        let both = page.view()?.turns.len();
+        ensure!(both == 2, "Expected: what was opened stays beside what is new.\nThere were {both} turns.");
+        Ok(())
+    })
+}
+
+#[test]
+fn every_chart_is_saved_as_svg_and_as_png() -> Result<()> {
+    visit("/", |page| {
+        page.say("my dog died yesterday")?;
+        page.say("I GOT THE JOB!!!")?;
+        page.click("model-badge")?;
+        page.wait_for_text("curves-summary", "the curve is drawn", |text| !text.is_empty())?;
+        for name in ["levels", "attention", "timeline", "curve"] {
+            page.click(&format!("svg-{name}"))?;
+            let svg = page.saved(&format!("helt-{name}.svg"))?;
+            let has_colours = !svg.contains("var(") && svg.contains("fill=\"#");
+            ensure!(svg.starts_with("<svg") && svg.ends_with("</svg>") && has_colours, "Expected: {name} as SVG.\nThere was: {svg:.400}");
+            page.click(&format!("png-{name}"))?;
+            let png = page.saved(&format!("helt-{name}.png"))?;
+            ensure!(png.starts_with("data:image/png;base64,") && png.len() > 4000, "Expected: {name} as PNG.\nThere was: {png:.100}");
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn own_files_make_a_model_that_wears_a_badge() -> Result<()> {
+    visit("/", |page| {
+        page.click("model-badge")?;
+        page.choose_files("own-files", &page.model_files()?)?;
+        page.wait_for_text("model-badge", "the model is the visitor's own", |text| text.contains("model.gguf"))?;
+        page.wait_until_ready()?;
+        page.say("I GOT THE JOB!!!")?;
+        let badge = page.text("weights-badge")?;
+        ensure!(badge == Wording::of("en")?.text("weights.own")?, "Expected: a badge on the lane.\nThere was: {badge:?}");
+        Ok(())
+    })
+}
+
+#[test]
+fn a_link_carries_language_message_and_settings() -> Result<()> {
+    visit("/", |page| {
+        page.click("language-nl")?;
+        page.type_text("composer-input", "my dog died yesterday")?;
+        page.press("alpha-slider", Keys::End)?;
+        page.click("copy-link")?;
+        let fragment: String = page.evaluate("return location.hash")?;
+        ensure!(fragment.contains("l=nl") && fragment.contains("a=1"), "Expected: language and alpha in the link.\nThere was: {fragment}");
+        page.evaluate::<()>("localStorage.clear()")?;
+        page.open_link(fragment.trim_start_matches('#'))?;
+        let view = page.wait_until("the link's state is there, and read", |view| {
+            view.language == "nl" && view.draft == "my dog died yesterday" && view.heatmap.words.concat() == "mydogdiedyesterday"
+        })?;
+        ensure!(view.alpha.shown == "1,00", "Expected: the link's alpha.\nThere was: {:?}", view.alpha);
+        page.open_link("v=1&a=nonsense&l=xx&zzz")?;
+        page.wait_until("nonsense is left out", |view| view.load.state == "ready")?;
+        Ok(())
+    })
+}
+
+#[test]
+fn arrow_up_walks_through_all_earlier_messages() -> Result<()> {
+    visit("/", |page| {
+        page.say("my dog died yesterday")?;
+        page.say("I GOT THE JOB!!!")?;
+        for expected in ["I GOT THE JOB!!!", "my dog died yesterday"] {
+            page.press("composer-input", Keys::Up)?;
+            page.wait_until("the message before", |view| view.draft == expected)?;
+        }
+        for expected in ["I GOT THE JOB!!!", ""] {
+            page.press("composer-input", Keys::Down)?;
+            page.wait_until("the message after", |view| view.draft == expected)?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,80 @@
+//! The six levels: while typing and while replies stream, set by hand, named by rule, beside the training profiles.
+
+use anyhow::{Result, ensure};
+use helt_e2e::{Keys, TurnView, Wording, visit};
+
+#[test]
+fn the_pattern_and_the_nearest_profile_are_named_in_both_languages() -> Result<()> {
+    visit("/", |page| {
+        page.type_text("composer-input", "I GOT THE JOB!!!")?;
+        page.wait_until("the text is read", |view| view.heatmap.words.concat() == "IGOTTHEJOB!!!")?;
+        for language in ["nl", "en"] {
+            page.click(&format!("language-{language}"))?;
+            page.wait_until("the language is in use", |view| view.language == language)?;
+            let wording = Wording::of(language)?;
+            let label = page.text("state-label")?;
+            let name = label.strip_prefix(wording.text("state.label")?).unwrap_or_default().trim().to_string();
+            ensure!(
+                wording.keys_of(&name).any(|key| key.starts_with("state.")),
+                "Expected: a pattern in {language}.\nThere was: {label:?}"
+            );
+            page.click("state-label")?;
+            let rule = page.wait_for_text("state-rule", "the rule behind the label", |text| !text.is_empty())?;
+            ensure!(rule.contains(['0', '.']), "Expected: the rule in words.\nThere was: {rule:?}");
+            page.click("state-label")?;
+            let nearest = page.text("nearest-profile")?;
+            ensure!(wording.is_in("turn.nearest", &nearest)?, "Expected: the nearest profile with its distance.\nThere was: {nearest:?}");
+        }
+        // Profiles that stand at the same place share a mark.
+        let marked = || {
+            page.evaluate::<usize>(
+                "return [...document.querySelectorAll('.track .profile')].flatMap((mark) => mark.textContent.split(' ')).length",
+            )
+        };
+        page.click("profile-sad")?;
+        ensure!(marked()? == 6, "Expected: one profile on six bars.\nThere were: {}", marked()?);
+        page.click("profile-all")?;
+        ensure!(marked()? == 30, "Expected: five profiles on six bars.\nThere were: {}", marked()?);
+        page.click("levels-table")?;
+        let table = page.text("levels-table")?;
+        ensure!(table.contains("Adrenaline"), "Expected: the levels as a table.\nThere was: {table:?}");
+        Ok(())
+    })
+}
+
+#[test]
+fn a_level_set_by_hand_leaves_the_predicted_one_as_a_mark_and_changes_only_the_modulated_reply() -> Result<()> {
+    visit("/", |page| {
+        let before = page.say("my dog died yesterday")?;
+        page.press("hormone-bar-dopamine", Keys::End)?;
+        let turn = page.wait_until("the reply is made anew with the level", |view| {
+            view.is_answered(1)
+                && view.latest().is_some_and(|turn| turn.modulated.as_ref().is_some_and(|lane| lane.header.contains("by hand")))
+        })?;
+        let baseline = |turn: Option<&TurnView>| turn.map(|turn| turn.baseline_text().to_string());
+        ensure!(baseline(turn.latest()) == baseline(Some(&before)), "Expected: the same baseline.\nThere was: {:#?}", turn.latest());
+        ensure!(turn.bars[0].level == Some(1.0), "Expected: the level that was set.\nThere was: {:?}", turn.bars[0]);
+        page.text("hormone-ghost-dopamine")?;
+        let ghosts: usize = page.evaluate("return document.querySelectorAll('.ghost').length")?;
+        ensure!(ghosts == 1, "Expected: the predicted level as a mark.\nThere were {ghosts}.");
+        page.press("hormone-bar-dopamine", Keys::Escape)?;
+        page.wait_until("the model has its own level back", |view| view.is_answered(1) && view.bars[0].level != Some(1.0))?;
+        Ok(())
+    })
+}
+
+#[test]
+fn bars_follow_what_is_typed_while_replies_stream() -> Result<()> {
+    visit("/", |page| {
+        super::replies::make_replies_long(page)?;
+        // No driver is fast enough to be sure of this.
+        let seen: serde_json::Value = page.evaluate("return probe.write_while_replying('tell me everything', 'my dog died yesterday')")?;
+        let in_time = seen["running"] == true && seen["words"] == "my dog died yesterday";
+        ensure!(in_time, "Expected: the draft is read before the replies end.\nThere was: {seen}");
+        if page.view()?.can_stop {
+            page.evaluate::<()>("probe.at('stop')?.click()")?;
+        }
+        page.wait_until("the replies have stopped", |view| !view.can_stop)?;
+        Ok(())
+    })
+}

@@ -1,0 +1,32 @@
+//! How worker and model are.
+
+use crate::protocol::{LoadProgress, LoadedModel, WorkerError};
+
+/// The worker's life.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum WorkerStatus {
+    /// It has not spoken yet.
+    #[default]
+    Starting,
+    /// It listens.
+    Ready,
+    /// It trapped or could not start.
+    Dead {
+        /// What is known.
+        reason: String,
+    },
+}
+
+/// The model's way into the worker.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum LoadStatus {
+    /// None was asked for.
+    #[default]
+    Idle,
+    /// On its way; `None` before the first report.
+    Loading(Option<LoadProgress>),
+    /// It answers.
+    Loaded(Box<LoadedModel>),
+    /// It cannot.
+    Failed(WorkerError),
+}
