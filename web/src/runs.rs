@@ -82,9 +82,11 @@ pub fn ablations(csv: &str) -> Vec<OwnAblation> {
     lines.filter_map(row).collect()
 }
 
-/// The figures of the six levels in an evaluation: the first `hormones` in it, a list in their order or a map by their names.
+/// The figures of the six levels in an evaluation: those of the held-out messages where it names them, else the first `hormones` in it, a list in
+/// their order or a map by their names.
 pub fn level_figures(evaluation: &str) -> Option<[LevelFigures; 6]> {
-    find_hormones(&serde_json::from_str(evaluation).ok()?)
+    let evaluation: Value = serde_json::from_str(evaluation).ok()?;
+    evaluation.get("heldout").and_then(find_hormones).or_else(|| find_hormones(&evaluation))
 }
 
 fn find_hormones(value: &Value) -> Option<[LevelFigures; 6]> {
@@ -100,7 +102,8 @@ fn find_hormones(value: &Value) -> Option<[LevelFigures; 6]> {
 }
 
 fn figures(value: &Value) -> Option<LevelFigures> {
-    let number = |name: &str| value.get(name)?.as_f64();
+    // A plain number, or one with its interval.
+    let number = |name: &str| value.get(name).and_then(|figure| figure.as_f64().or_else(|| figure.get("value")?.as_f64()));
     Some(LevelFigures { mse: number("mse")?, mae: number("mae")?, accuracy: number("accuracy")?, range: number("range")? })
 }
 
@@ -138,6 +141,13 @@ mod tests {
         assert_eq!(level_figures(&list).map(|figures| figures[5].accuracy), Some(0.7));
         let named = Hormone::ALL.map(|hormone| format!(r#""{}":{one}"#, hormone.name())).join(",");
         assert!(level_figures(&format!(r#"{{"hormones":{{{named}}}}}"#)).is_some());
+        let with_interval = one.replace("0.7", r#"{"value":0.6,"low":0.5,"high":0.7}"#);
+        let two = format!(
+            r#"{{"dialogues":{{"hormones":[{}]}},"heldout":{{"hormones":[{}]}}}}"#,
+            [one; 6].join(","),
+            vec![with_interval; 6].join(",")
+        );
+        assert_eq!(level_figures(&two).map(|figures| figures[0].accuracy), Some(0.6));
         assert_eq!(level_figures(&format!(r#"{{"hormones":[{one}]}}"#)), None);
         assert_eq!(level_figures("<html>"), None);
     }

@@ -294,7 +294,7 @@ impl FeedForward {
     }
 
     fn inner_width(&self) -> Result<usize> {
-        Ok(self.wo.inputs()?)
+        self.wo.inputs()
     }
 }
 

@@ -56,9 +56,14 @@ pub(super) fn Results(i18n: I18n, #[prop(into)] model: Signal<Option<LoadedModel
         </p>
         <p class="aside">{last}</p>
         <dl>
-            {move || figures().into_iter().map(|(name, value)| view! { <dt>{name.replace('_', " ")}</dt><dd>{i18n.now().number(value, 3)}</dd> }).collect_view()}
+            {move || figures().into_iter().map(|(name, value)| view! { <dt>{figure_name(i18n, &name)}</dt><dd>{i18n.now().number(value, 3)}</dd> }).collect_view()}
         </dl>
     }
+}
+
+/// What a figure of the manifest is called; one that the page does not know keeps its own name.
+fn figure_name(i18n: I18n, name: &str) -> String {
+    i18n.now().lookup(&format!("figure.{name}")).map_or_else(|| name.replace('_', " "), str::to_string)
 }
 
 /// Ours over the paper's.
