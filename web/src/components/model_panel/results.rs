@@ -68,7 +68,8 @@ fn figure_name(i18n: I18n, name: &str) -> String {
 
 /// Ours over the paper's.
 fn cells(i18n: I18n, ours: Option<LevelFigures>, paper: LevelFigures) -> impl IntoView {
-    let picks: [(fn(LevelFigures) -> f64, usize, &str); 4] = [
+    type Pick = fn(LevelFigures) -> f64;
+    let picks: [(Pick, usize, &str); 4] = [
         (|figures| figures.mse, 3, ""),
         (|figures| figures.mae, 3, ""),
         (|figures| figures.accuracy * 100.0, 1, " %"),
