@@ -210,7 +210,17 @@ impl Page {
 
     /// Sends a message and tells how the page felt meanwhile.
     pub fn feel_of_a_reply(&self, message: &str) -> Result<Feel> {
-        self.browser.run("return probe.measure_reply(arguments[0])", vec![json!(message)])
+        self.browser.devtools("Performance.enable", json!({ "timeDomain": "threadTicks" }))?;
+        let before = self.main_thread_ms()?;
+        let feel: Feel = self.browser.run("return probe.measure_reply(arguments[0])", vec![json!(message)])?;
+        Ok(Feel { own_ms: self.main_thread_ms()? - before, ..feel })
+    }
+
+    fn main_thread_ms(&self) -> Result<f64> {
+        let answer = self.browser.devtools("Performance.getMetrics", json!({}))?;
+        let metrics = answer["metrics"].as_array().context("the browser tells no metrics")?;
+        let seconds = metrics.iter().find(|metric| metric["name"] == "TaskDuration").and_then(|metric| metric["value"].as_f64());
+        Ok(seconds.context("the browser does not tell how long its tasks ran")? * 1000.0)
     }
 
     /// What axe-core finds; `None` where it is not at hand (`HELT_AXE` names its file).

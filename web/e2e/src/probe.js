@@ -121,6 +121,14 @@ window.probe = (() => {
     return null;
   };
 
+  const when_it_can_be_sent = (act) => {
+    const look = setInterval(() => {
+      if (at("send")?.disabled !== false) return;
+      clearInterval(look);
+      act();
+    }, 20);
+  };
+
   // How the page feels while a reply is made, without looking at it meanwhile: looking takes time of the main thread itself.
   const measure_reply = (message) => new Promise((resolve) => {
     const found = { long_tasks: [], shifts: [] };
@@ -131,8 +139,7 @@ window.probe = (() => {
       }
     });
     set("composer-input", message);
-    // The reading of the draft is over before the reply begins.
-    setTimeout(() => {
+    const begin = () => {
       long_tasks.observe({ type: "longtask" });
       shifts.observe({ type: "layout-shift" });
       let was_running = false;
@@ -146,17 +153,15 @@ window.probe = (() => {
       });
       observer.observe(document.body, { subtree: true, childList: true });
       at("send").click();
-    }, 800);
+    };
+    // The reading of the draft is over before the reply begins.
+    setTimeout(() => when_it_can_be_sent(begin), 800);
   });
 
   // Sends a message, writes another text at the first word of the reply, and tells what the heatmap shows when that text is read or the reply ends.
   const write_while_replying = (message, text) => new Promise((resolve) => {
     set("composer-input", message);
-    const send_when_possible = setInterval(() => {
-      if (at("send")?.disabled !== false) return;
-      clearInterval(send_when_possible);
-      at("send").click();
-    }, 20);
+    when_it_can_be_sent(() => at("send").click());
     let written = false;
     const observer = new MutationObserver(() => {
       const running = Boolean(at("stop"));

@@ -112,6 +112,16 @@ pub struct Feel {
     pub long_tasks: Vec<f64>,
     /// What moved by itself.
     pub shifts: Vec<Shift>,
+    /// Milliseconds that the main thread itself ran, without those in which other programs had its core.
+    #[serde(default)]
+    pub own_ms: f64,
+}
+
+impl Feel {
+    /// Whether the long tasks were long because other programs had the core: together they took longer than the thread ran at all.
+    pub fn is_disturbed(&self) -> bool {
+        self.long_tasks.iter().sum::<f64>() > self.own_ms
+    }
 }
 
 /// A move that nobody asked for: <https://web.dev/articles/cls>.

