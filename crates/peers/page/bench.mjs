@@ -80,6 +80,7 @@ async function run() {
   for (let round = -warmUps; round < rounds; round++) {
     await say(round < 0 ? 'warm-up' : `round ${round + 1} of ${rounds}`);
     for (const side of sides) {
+      for (let pass = 0; round < 0 && pass < 8; pass++) await side.encode();
       const encode = await timed(side.encode);
       let own;
       const whole = await timed(async () => { own = await side.generate(); });

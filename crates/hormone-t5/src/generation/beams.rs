@@ -70,7 +70,8 @@ impl<N: Clone> BeamSearch<N> {
         for (rank, candidate) in self.candidates(logits).into_iter().enumerate() {
             let ends = candidate.id == self.eos || last;
             // An end outside the best K is dropped: a better continuation exists for each.
-            if if ends { rank >= self.num_beams } else { next.len() >= self.num_beams } {
+            let is_kept = if ends { rank < self.num_beams } else { next.len() < self.num_beams };
+            if !is_kept {
                 continue;
             }
             let mut beam = self.beams[candidate.beam].clone();

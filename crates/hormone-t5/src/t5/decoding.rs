@@ -108,7 +108,7 @@ impl T5 {
         Ok(DecoderOutput { logits, cross_attention: cross_attention.collect::<Result<_>>()? })
     }
 
-    /// Takes the next token of every row of every cache, `ids` in that order, in one pass over the weights.
+    /// Takes the next token of every row of every cache, `ids` in that order, in one pass over the weights. Panics where they are more or fewer.
     pub fn advance(&self, caches: &mut [&mut DecoderCache], ids: &[u32]) -> Result<Vec<RowOutput>> {
         let mut rows: Vec<&mut Row> = caches.iter_mut().flat_map(|cache| &mut cache.rows).collect();
         assert_eq!(rows.len(), ids.len(), "each row takes a token");
