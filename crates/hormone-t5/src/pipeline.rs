@@ -1,5 +1,7 @@
 //! Text in, levels and replies out: what the page, the command line and the tests share.
 
+use std::rc::Rc;
+
 use candle_core::{Device, Tensor};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -53,8 +55,9 @@ impl HormoneT5 {
     pub fn load(files: ModelFiles<Vec<u8>>) -> Result<Self> {
         let config = T5Config::from_json(&files.config)?;
         let hormone_config = HormoneConfig::from_json(&files.hormone)?;
-        let tokenizer = TextTokenizer::from_json(&files.tokenizer, config.eos_token_id)?;
+        // The weights' file is consumed before the vocabulary needs room beside it.
         let weights = Weights::from_bytes(files.weights)?;
+        let tokenizer = TextTokenizer::from_json(&files.tokenizer, config.eos_token_id)?;
         Self::from_parts(&weights, config, hormone_config, tokenizer)
     }
 
@@ -137,7 +140,7 @@ impl HormoneT5 {
         let alpha = Alpha::Fixed(f64::from(config.alpha.unwrap_or(self.learned_alpha)));
         let hidden_states = self.block.modulate(&encoded.hidden_states, &embedding, &alpha)?;
         let cache = self.t5.start_decoding(&hidden_states, &encoded.attention_mask)?;
-        Generation::new(self, cache, config, levels)
+        Ok(Generation::new(self, cache, config, levels))
     }
 
     fn read(
@@ -228,27 +231,26 @@ pub struct Generation<'a> {
     finished: Option<FinishReason>,
 }
 
-/// Beam search decides on a whole reply first; its tokens are then scored once more, all in one pass on a fresh cache.
+/// Beam search decides on a whole reply first; then its tokens come one by one.
 #[derive(Clone, Debug)]
 enum Search {
-    Running { beams: BeamSearch, fresh: DecoderCache, ids: Vec<u32> },
-    Decided { ids: Vec<u32> },
-    Scored { tokens: std::vec::IntoIter<(u32, RowOutput)> },
+    Running { beams: BeamSearch<Rc<GeneratedToken>>, ids: Vec<u32> },
+    Decided { tokens: std::vec::IntoIter<Rc<GeneratedToken>> },
 }
 
 impl<'a> Generation<'a> {
-    fn new(model: &'a HormoneT5, cache: DecoderCache, config: GenerationConfig, levels: HormoneLevels) -> Result<Self> {
+    fn new(model: &'a HormoneT5, cache: DecoderCache, config: GenerationConfig, levels: HormoneLevels) -> Self {
         let (start, eos) = (model.config.decoder_start_token_id, model.config.eos_token_id);
         let rules = ScoreRules::new(&config, eos);
         let search = match config.decoding {
             Decoding::Beams { num_beams, length_penalty } => {
                 let beams = BeamSearch::new(num_beams, length_penalty, config.max_new_tokens, start, eos, rules);
-                Some(Search::Running { beams, fresh: cache.clone(), ids: vec![start] })
+                Some(Search::Running { beams, ids: vec![start] })
             }
             Decoding::Greedy | Decoding::Sampling { .. } => None,
         };
         let random = ChaCha8Rng::seed_from_u64(config.seed);
-        Ok(Self { model, config, rules, levels, random, cache, ids: vec![start], search, finished: None })
+        Self { model, config, rules, levels, random, cache, ids: vec![start], search, finished: None }
     }
 
     /// The levels that modulate this reply.
@@ -275,64 +277,53 @@ impl<'a> Generation<'a> {
     /// Takes one step of several replies of one model, with one pass over its weights for all of them.
     pub fn advance_all(generations: &mut [&mut Self]) -> Result<Vec<Progress>> {
         let Some(model) = generations.first().map(|generation| generation.model) else { return Ok(Vec::new()) };
-        let wanted: Vec<Vec<Vec<u32>>> = generations.iter().map(|generation| generation.wanted()).collect();
-        let rows: Vec<&[u32]> = wanted.iter().flatten().map(Vec::as_slice).collect();
-        let mut caches: Vec<&mut DecoderCache> = generations
-            .iter_mut()
-            .zip(&wanted)
-            .filter(|(_, wanted)| !wanted.is_empty())
-            .map(|(generation, _)| &mut generation.cache)
-            .collect();
-        let outputs = if rows.is_empty() { Vec::new() } else { model.t5.advance(&mut caches, &rows)? };
-        let mut outputs = outputs.into_iter();
+        let wanted: Vec<Vec<u32>> = generations.iter().map(|generation| generation.wanted()).collect();
+        let busy = generations.iter_mut().zip(&wanted).filter(|(_, ids)| !ids.is_empty());
+        let mut caches: Vec<&mut DecoderCache> = busy.map(|(generation, _)| &mut generation.cache).collect();
+        let mut outputs = model.t5.advance(&mut caches, &wanted.concat())?.into_iter();
         generations
             .iter_mut()
             .zip(&wanted)
-            .map(|(generation, wanted)| generation.receive(outputs.by_ref().take(wanted.iter().map(Vec::len).sum()).collect()))
+            .map(|(generation, ids)| generation.receive(&outputs.by_ref().take(ids.len()).collect::<Vec<_>>()))
             .collect()
     }
 
-    /// The tokens that the decoder should take next, for each row of the cache; none where it has nothing to do.
-    fn wanted(&self) -> Vec<Vec<u32>> {
-        match (&self.finished, &self.search) {
-            (Some(_), _) | (_, Some(Search::Scored { .. })) => Vec::new(),
-            (None, Some(Search::Decided { ids })) if ids.is_empty() => Vec::new(),
-            (None, Some(Search::Running { ids, .. })) => ids.iter().map(|id| vec![*id]).collect(),
-            (None, Some(Search::Decided { ids })) => {
-                vec![std::iter::once(self.ids[0]).chain(ids.iter().copied()).take(ids.len()).collect()]
-            }
-            (None, None) if self.ids().len() >= self.config.max_new_tokens => Vec::new(),
-            (None, None) => vec![self.ids[self.ids.len() - 1..].to_vec()],
+    /// The token that each row of the cache takes next; none where the decoder has nothing to do.
+    fn wanted(&self) -> Vec<u32> {
+        match &self.search {
+            _ if self.finished.is_some() => Vec::new(),
+            Some(Search::Running { ids, .. }) => ids.clone(),
+            Some(Search::Decided { .. }) => Vec::new(),
+            None if self.ids().len() >= self.config.max_new_tokens => Vec::new(),
+            None => self.ids[self.ids.len() - 1..].to_vec(),
         }
     }
 
     /// Goes on with what the decoder gave for the tokens wanted.
-    fn receive(&mut self, outputs: Vec<RowOutput>) -> Result<Progress> {
+    fn receive(&mut self, outputs: &[RowOutput]) -> Result<Progress> {
         if let Some(reason) = self.finished {
             return Ok(Progress::Finished(reason));
         }
         if let Some(Search::Running { .. }) = self.search {
-            self.search_on(&outputs);
+            self.search_on(outputs);
             return Ok(Progress::Searching);
-        }
-        if let Some(Search::Decided { ids }) = &mut self.search {
-            let tokens: Vec<_> = std::mem::take(ids).into_iter().zip(outputs).collect();
-            self.search = Some(Search::Scored { tokens: tokens.into_iter() });
-            return self.receive(Vec::new());
         }
         if self.ids().len() >= self.config.max_new_tokens {
             return Ok(self.finish(FinishReason::MaxNewTokens));
         }
-        let chosen = match &mut self.search {
-            Some(Search::Scored { tokens }) => tokens.next(),
-            _ => outputs.into_iter().next().map(|output| (self.choose(&output.logits), output)),
+        let next = match &mut self.search {
+            Some(Search::Decided { tokens }) => tokens.next(),
+            _ => outputs.first().map(|output| {
+                let id = self.choose(&output.logits);
+                Rc::new(self.model.describe(id, output, log_sum_exp(&output.logits), self.config.cross_attention))
+            }),
         };
-        let Some((id, output)) = chosen else { return Ok(self.finish(FinishReason::EndToken)) };
-        self.ids.push(id);
-        if id == self.model.config.eos_token_id {
+        let Some(token) = next else { return Ok(self.finish(FinishReason::EndToken)) };
+        self.ids.push(token.id);
+        if token.id == self.model.config.eos_token_id {
             return Ok(self.finish(FinishReason::EndToken));
         }
-        Ok(Progress::Token(self.describe(id, &output)))
+        Ok(Progress::Token(Rc::unwrap_or_clone(token)))
     }
 
     fn finish(&mut self, reason: FinishReason) -> Progress {
@@ -352,36 +343,39 @@ impl<'a> Generation<'a> {
     }
 
     fn search_on(&mut self, outputs: &[RowOutput]) {
-        let Some(Search::Running { beams, fresh, ids }) = &mut self.search else { return };
+        let Some(Search::Running { beams, ids }) = &mut self.search else { return };
         let logits: Vec<&[f32]> = outputs.iter().map(|output| output.logits.as_slice()).collect();
-        match beams.advance(&logits) {
+        let log_sums: Vec<f64> = logits.iter().map(|logits| log_sum_exp(logits)).collect();
+        let describe = |row: usize, id| Rc::new(self.model.describe(id, &outputs[row], log_sums[row], self.config.cross_attention));
+        match beams.advance(&logits, describe) {
             Some(step) => {
                 self.cache = std::mem::take(&mut self.cache).into_rows(&step.parents);
                 *ids = step.ids;
             }
             None => {
-                let best = beams.hypotheses().first().map(|hypothesis| hypothesis.ids.clone()).unwrap_or_default();
-                self.cache = std::mem::take(fresh);
-                self.search = Some(Search::Decided { ids: best });
+                let best = beams.hypotheses().first().map(|hypothesis| hypothesis.notes.clone()).unwrap_or_default();
+                self.search = Some(Search::Decided { tokens: best.into_iter() });
             }
         }
     }
+}
 
-    fn describe(&self, id: u32, output: &RowOutput) -> GeneratedToken {
-        let log_sum = log_sum_exp(&output.logits);
+impl HormoneT5 {
+    /// A token among those that could have come.
+    fn describe(&self, id: u32, output: &RowOutput, log_sum: f64, cross_attention: bool) -> GeneratedToken {
         let probability = |id: usize| (f64::from(output.logits[id]) - log_sum).exp() as f32;
-        let piece = |id: u32| self.model.tokenizer.piece(id);
+        let piece = |id: u32| self.tokenizer.piece(id);
         let alternatives = crate::generation::ranked(&output.logits, ALTERNATIVES)
             .into_iter()
             .map(|index| Alternative { id: index as u32, piece: piece(index as u32), probability: probability(index) })
             .collect();
-        let cross_attention = self.config.cross_attention.then(|| self.mean_attention(&output.cross_attention));
+        let cross_attention = cross_attention.then(|| self.mean_attention(&output.cross_attention));
         GeneratedToken { id, piece: piece(id), probability: probability(id as usize), alternatives, cross_attention }
     }
 
     /// Mean over layers and heads of `weights [layers, num_heads, S]`: `[S]`.
     fn mean_attention(&self, weights: &[f32]) -> Vec<f32> {
-        let count = self.model.config.num_decoder_layers() * self.model.config.num_heads;
+        let count = self.config.num_decoder_layers() * self.config.num_heads;
         let mut mean = vec![0.0; weights.len() / count];
         for weights in weights.chunks_exact(mean.len()) {
             mean.iter_mut().zip(weights).for_each(|(mean, weight)| *mean += weight / count as f32);

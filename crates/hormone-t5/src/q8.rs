@@ -6,7 +6,7 @@
 //!
 //! Eight rows of `W` lie interleaved, two neighbours of each side by side: a register of 16-bit pairs times a repeated pair of `x` gives four
 //! rows' sums at once (`i32x4.dot_i16x8_s`), and no sum across a register is ever needed. Every row of `y` is computed in the same order
-//! however many there are, so a batch equals its rows one by one, bit for bit. [`plain`] is the same in safe Rust; it runs where there is
+//! however many there are, so a batch equals its rows one by one, bit for bit. `Plain` is the same in safe Rust; it runs where there is
 //! no simd128, and the tests compare both.
 
 use candle_core::{Device, Tensor};

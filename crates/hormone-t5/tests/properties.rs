@@ -91,22 +91,6 @@ fn selecting_cache_rows_equals_decoding_those_rows() -> Result<()> {
 }
 
 #[test]
-fn several_tokens_in_one_pass_equal_one_after_the_other() -> Result<()> {
-    let model = model()?;
-    let (source, attention_mask) = (ids(&[SHORT, LONG])?, mask(&[SHORT, LONG])?);
-    let mut at_once = model.t5().start_decoding(&model.t5().encode(&source, &attention_mask)?, &attention_mask)?;
-    let mut in_turn = at_once.clone();
-    // Rows of one cache may take different numbers of tokens.
-    let outputs = model.t5().advance(&mut [&mut at_once], &[&[3, 5, 7], &[4]])?;
-    let first = model.t5().advance(&mut [&mut in_turn], &[&[3], &[4]])?;
-    let mut alone = in_turn.into_rows(&[0]);
-    let second = model.t5().advance(&mut [&mut alone], &[&[5]])?;
-    let third = model.t5().advance(&mut [&mut alone], &[&[7]])?;
-    assert_eq!(outputs, [&first[0], &second[0], &third[0], &first[1]].map(Clone::clone));
-    Ok(())
-}
-
-#[test]
 fn replies_side_by_side_equal_the_same_replies_alone() -> Result<()> {
     let model = model()?;
     let encoded = model.encode("so hello")?;

@@ -124,17 +124,26 @@ impl ReadLoop {
         Self { words: (0..bytes as u32 / 4).collect() }
     }
 
-    /// Adds up every word: the compiler makes 128-bit loads of it, in several sums at once.
+    /// Adds up every word: the compiler makes 128-bit loads of it. Four places at once, since memory serves several streams faster than one.
     pub fn read(&self) -> u32 {
-        let mut sums = [0u32; 32];
-        for words in self.words.chunks_exact(32) {
-            for (sum, word) in sums.iter_mut().zip(words) {
-                *sum = sum.wrapping_add(*word);
+        let quarter = self.words.len() / 4 / LINE * LINE;
+        let mut sums = [[0u32; LINE]; 4];
+        let (first, second) = self.words.split_at(2 * quarter);
+        let [a, b, c, d] =
+            [&first[..quarter], &first[quarter..], &second[..quarter], &second[quarter..2 * quarter]].map(|words| words.chunks_exact(LINE));
+        for (((a, b), c), d) in a.zip(b).zip(c).zip(d) {
+            for (sums, words) in sums.iter_mut().zip([a, b, c, d]) {
+                for (sum, word) in sums.iter_mut().zip(words) {
+                    *sum = sum.wrapping_add(*word);
+                }
             }
         }
-        sums.into_iter().fold(0, u32::wrapping_add)
+        sums.into_iter().flatten().fold(0, u32::wrapping_add)
     }
 }
+
+/// Words in a line of cache.
+const LINE: usize = 16;
 
 impl Default for ReadLoop {
     fn default() -> Self {

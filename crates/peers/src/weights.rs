@@ -26,7 +26,8 @@ impl Planned {
     pub(crate) fn dense(&self) -> Result<Tensor> {
         let count = self.shape.iter().product();
         let Some(bound) = self.bound else { return Tensor::ones(self.shape.as_slice(), candle_core::DType::F32, &Device::Cpu) };
-        let mut state = self.name.bytes().fold(0x9e37_79b9_7f4a_7c15_u64, |state, byte| (state ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)) | 1;
+        let mut state =
+            self.name.bytes().fold(0x9e37_79b9_7f4a_7c15_u64, |state, byte| (state ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)) | 1;
         let mut next = || {
             state ^= state << 13;
             state ^= state >> 7;
@@ -135,12 +136,11 @@ pub(crate) fn config() -> Value {
 }
 
 pub(crate) fn tokenizer() -> Value {
-    let special = |id: usize, content: &str| {
-        json!({"id": id, "content": content, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true})
-    };
+    let special = |id: usize, content: &str| json!({"id": id, "content": content, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true});
     let metaspace = json!({"type": "Metaspace", "replacement": "\u{2581}", "prepend_scheme": "always", "split": true});
     let words = (3..VOCABULARY).map(|id| (format!("\u{2581}w{id}"), -9.0));
-    let vocabulary: Vec<(String, f64)> = ["<pad>", "</s>", "<unk>"].map(|piece| (piece.to_string(), 0.0)).into_iter().chain(words).collect();
+    let vocabulary: Vec<(String, f64)> =
+        ["<pad>", "</s>", "<unk>"].map(|piece| (piece.to_string(), 0.0)).into_iter().chain(words).collect();
     json!({
         "version": "1.0", "truncation": null, "padding": null, "normalizer": null, "post_processor": null,
         "added_tokens": [special(0, "<pad>"), special(1, "</s>"), special(2, "<unk>")],

@@ -6,11 +6,11 @@
 
 use super::scores::{ScoreRules, log_softmax, ranked};
 
-/// A search in progress.
+/// A search in progress. `N` is what the caller wants to know of each token of a reply.
 #[derive(Clone, Debug)]
-pub struct BeamSearch {
-    beams: Vec<Beam>,
-    finished: Vec<Hypothesis>,
+pub struct BeamSearch<N> {
+    beams: Vec<Beam<N>>,
+    finished: Vec<Hypothesis<N>>,
     num_beams: usize,
     length_penalty: f32,
     max_new_tokens: usize,
@@ -21,17 +21,20 @@ pub struct BeamSearch {
 
 /// An unfinished reply.
 #[derive(Clone, Debug)]
-struct Beam {
+struct Beam<N> {
     /// The start token first.
     ids: Vec<u32>,
+    notes: Vec<N>,
     log_probability: f32,
 }
 
 /// A finished reply.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Hypothesis {
+pub struct Hypothesis<N> {
     /// Without the start token; with the end token where it ended by itself.
     pub ids: Vec<u32>,
+    /// One for each id.
+    pub notes: Vec<N>,
     /// Log-probability over length to the power of `length_penalty`.
     pub score: f32,
 }
@@ -51,30 +54,35 @@ struct Candidate {
     log_probability: f32,
 }
 
-impl BeamSearch {
+impl<N: Clone> BeamSearch<N> {
     /// Starts with one beam that holds `start`; the model's cache has one row.
     pub fn new(num_beams: usize, length_penalty: f32, max_new_tokens: usize, start: u32, eos: u32, rules: ScoreRules) -> Self {
-        let beams = vec![Beam { ids: vec![start], log_probability: 0.0 }];
+        let beams = vec![Beam { ids: vec![start], notes: Vec::new(), log_probability: 0.0 }];
         Self { beams, finished: Vec::new(), num_beams, length_penalty, max_new_tokens, eos, rules, done: false }
     }
 
-    /// Takes the logits of every beam's next token; `None` when the search is over.
-    pub fn advance<L: AsRef<[f32]>>(&mut self, logits: &[L]) -> Option<BeamStep> {
+    /// Takes the logits of every beam's next token; `None` when the search is over. `note` is asked about each token (row, id) that is kept.
+    pub fn advance<L: AsRef<[f32]>>(&mut self, logits: &[L], mut note: impl FnMut(usize, u32) -> N) -> Option<BeamStep> {
         let length = self.beams[0].ids.len(); // tokens of each reply after this step
         let last = length >= self.max_new_tokens;
         let mut next = Vec::with_capacity(self.num_beams);
         let mut parents = Vec::with_capacity(self.num_beams);
         for (rank, candidate) in self.candidates(logits).into_iter().enumerate() {
-            let mut ids = self.beams[candidate.beam].ids.clone();
-            ids.push(candidate.id);
-            if candidate.id == self.eos || last {
-                // An end outside the best K is dropped: a better continuation exists for each.
-                if rank < self.num_beams {
-                    self.finish(&ids, candidate.log_probability);
-                }
-            } else if next.len() < self.num_beams {
+            let ends = candidate.id == self.eos || last;
+            // An end outside the best K is dropped: a better continuation exists for each.
+            let is_kept = if ends { rank < self.num_beams } else { next.len() < self.num_beams };
+            if !is_kept {
+                continue;
+            }
+            let mut beam = self.beams[candidate.beam].clone();
+            beam.ids.push(candidate.id);
+            beam.notes.push(note(candidate.beam, candidate.id));
+            beam.log_probability = candidate.log_probability;
+            if ends {
+                self.finish(beam);
+            } else {
                 parents.push(candidate.beam as u32);
-                next.push(Beam { ids, log_probability: candidate.log_probability });
+                next.push(beam);
             }
         }
         self.beams = next;
@@ -83,7 +91,7 @@ impl BeamSearch {
     }
 
     /// The finished replies, best first.
-    pub fn hypotheses(&self) -> &[Hypothesis] {
+    pub fn hypotheses(&self) -> &[Hypothesis<N>] {
         &self.finished
     }
 
@@ -109,9 +117,9 @@ impl BeamSearch {
         candidates
     }
 
-    fn finish(&mut self, ids: &[u32], log_probability: f32) {
-        let score = log_probability / ((ids.len() - 1) as f32).powf(self.length_penalty);
-        self.finished.push(Hypothesis { ids: ids[1..].to_vec(), score });
+    fn finish(&mut self, beam: Beam<N>) {
+        let score = beam.log_probability / ((beam.ids.len() - 1) as f32).powf(self.length_penalty);
+        self.finished.push(Hypothesis { ids: beam.ids[1..].to_vec(), notes: beam.notes, score });
         self.finished.sort_by(|a, b| b.score.total_cmp(&a.score));
         self.finished.truncate(self.num_beams);
     }

@@ -4,7 +4,6 @@
 //! those of earlier tokens stay where they are; the position bias grows by one distance a token; each matrix is read once for all rows; and no
 //! tensor is made between two products. It has no gradients and no dropout.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use candle_core::{Device, Tensor};
@@ -96,7 +95,7 @@ impl T5 {
     /// Takes one more token a row, `ids [B]`; gives logits `[B, 1, V]` and cross-attention `[B, num_heads, 1, S]` a layer.
     pub fn decode_step(&self, ids: &Tensor, cache: &mut DecoderCache) -> Result<DecoderOutput> {
         let ids: Vec<u32> = ids.to_vec1()?;
-        let outputs = self.advance(&mut [cache], &ids.iter().map(std::slice::from_ref).collect::<Vec<_>>())?;
+        let outputs = self.advance(&mut [cache], &ids)?;
         let logits: Vec<f32> = outputs.iter().flat_map(|output| &output.logits).copied().collect();
         let logits = Tensor::from_vec(logits, (ids.len(), 1, outputs[0].logits.len()), &Device::Cpu)?;
         let (layers, heads) = (self.decoder.layers.len(), self.decoder.num_heads()?);
@@ -109,31 +108,30 @@ impl T5 {
         Ok(DecoderOutput { logits, cross_attention: cross_attention.collect::<Result<_>>()? })
     }
 
-    /// Takes the next tokens of every row of every cache, in one pass over the weights; gives an output for each token, row after row.
-    pub fn advance(&self, caches: &mut [&mut DecoderCache], ids: &[&[u32]]) -> Result<Vec<RowOutput>> {
+    /// Takes the next token of every row of every cache, `ids` in that order, in one pass over the weights. Panics where they are more or fewer.
+    pub fn advance(&self, caches: &mut [&mut DecoderCache], ids: &[u32]) -> Result<Vec<RowOutput>> {
         let mut rows: Vec<&mut Row> = caches.iter_mut().flat_map(|cache| &mut cache.rows).collect();
-        assert_eq!(rows.len(), ids.len(), "each row takes tokens");
-        let count = ids.iter().map(|ids| ids.len()).sum();
-        // Which tokens belong to which row.
-        let mut spans: Vec<Range<usize>> = Vec::with_capacity(rows.len());
-        for (row, ids) in rows.iter_mut().zip(ids) {
-            let start = spans.last().map_or(0, |last| last.end);
-            spans.push(start..start + ids.len());
-            self.decoder.extend_bias(&mut row.bias, ids.len())?;
+        assert_eq!(rows.len(), ids.len(), "each row takes a token");
+        let count = rows.len();
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        for row in &mut rows {
+            self.decoder.extend_bias(&mut row.bias)?;
         }
         let width = self.width()?;
         let mut hidden = vec![0.0; count * width];
-        self.shared.rows(&ids.concat(), &mut hidden)?;
+        self.shared.rows(ids, &mut hidden)?;
         let mut weights: Vec<Vec<f32>> = vec![Vec::new(); count];
         let scratch = &mut Scratch::default();
         for (index, layer) in self.decoder.layers.iter().enumerate() {
             let sublayer = &layer.self_attention;
             scratch.norm(&sublayer.layer_norm, &hidden)?;
-            sublayer.attention.attend_to_past(&mut rows, &spans, index, scratch)?;
+            sublayer.attention.attend_to_past(&mut rows, index, scratch)?;
             add(&mut hidden, &scratch.product);
             if let Some(sublayer) = &layer.cross_attention {
                 scratch.norm(&sublayer.layer_norm, &hidden)?;
-                sublayer.attention.attend_to_source(&rows, &spans, index, scratch, &mut weights)?;
+                sublayer.attention.attend_to_source(&rows, index, scratch, &mut weights)?;
                 add(&mut hidden, &scratch.product);
             }
             scratch.norm(&layer.feed_forward.layer_norm, &hidden)?;
@@ -179,16 +177,11 @@ impl Stack {
         Ok(self.relative_attention_bias.dim(1)?)
     }
 
-    /// Adds the biases of the next `count` distances.
-    fn extend_bias(&self, bias: &mut Vec<f32>, count: usize) -> Result<()> {
+    /// Adds the bias of the next distance.
+    fn extend_bias(&self, bias: &mut Vec<f32>) -> Result<()> {
         let heads = self.num_heads()?;
-        ops::with_values(&self.relative_attention_bias, |table| {
-            let known = bias.len() / heads;
-            for distance in known..known + count {
-                let bucket = self.bucket(-(distance as i64)) as usize;
-                bias.extend_from_slice(&table[bucket * heads..(bucket + 1) * heads]);
-            }
-        })
+        let bucket = self.bucket(-((bias.len() / heads) as i64)) as usize;
+        ops::with_values(&self.relative_attention_bias, |table| bias.extend_from_slice(&table[bucket * heads..(bucket + 1) * heads]))
     }
 }
 
@@ -204,72 +197,60 @@ impl Scratch {
 }
 
 impl Attention {
-    /// Attention of every token to the tokens of its row up to itself, whose keys and values it leaves in the cache.
-    fn attend_to_past(&self, rows: &mut [&mut Row], spans: &[Range<usize>], layer: usize, scratch: &mut Scratch) -> Result<()> {
+    /// Attention of each row's token to the tokens so far and itself, whose key and value stay in the cache.
+    fn attend_to_past(&self, rows: &mut [&mut Row], layer: usize, scratch: &mut Scratch) -> Result<()> {
         let width = self.num_heads * self.d_kv;
         let Scratch { normed, query, key, value, context, product, scores, .. } = scratch;
         self.q.product(normed, query)?;
         self.k.product(normed, key)?;
         self.v.product(normed, value)?;
         clear(context, query.len());
-        for (row, span) in rows.iter_mut().zip(spans) {
+        for (index, row) in rows.iter_mut().enumerate() {
+            let of_row = index * width..(index + 1) * width;
             let Row { past, bias, .. } = &mut **row;
             let past = &mut past[layer];
-            past.key.extend_from_slice(&key[span.start * width..span.end * width]);
-            past.value.extend_from_slice(&value[span.start * width..span.end * width]);
-            let total = past.key.len() / width;
-            for (index, token) in span.clone().enumerate() {
-                let seen = total - span.len() + index + 1;
-                for head in 0..self.num_heads {
-                    let columns = token * width + head * self.d_kv..token * width + (head + 1) * self.d_kv;
-                    let place = |position: usize| position * width + head * self.d_kv..position * width + (head + 1) * self.d_kv;
-                    scores.clear();
-                    scores.extend((0..seen).map(|position| {
-                        ops::dot(&query[columns.clone()], &past.key[place(position)]) + bias[(seen - 1 - position) * self.num_heads + head]
-                    }));
-                    ops::softmax_row(scores);
-                    for (position, weight) in scores.iter().enumerate() {
-                        add_scaled(&mut context[columns.clone()], *weight, &past.value[place(position)]);
-                    }
+            past.key.extend_from_slice(&key[of_row.clone()]);
+            past.value.extend_from_slice(&value[of_row.clone()]);
+            let (query, context) = (&query[of_row.clone()], &mut context[of_row]);
+            for (head, (query, context)) in query.chunks_exact(self.d_kv).zip(context.chunks_exact_mut(self.d_kv)).enumerate() {
+                let columns = head * self.d_kv..(head + 1) * self.d_kv;
+                // The oldest token is the farthest.
+                let bias = bias[head..].iter().step_by(self.num_heads).rev();
+                scores.clear();
+                scores.extend(past.key.chunks_exact(width).zip(bias).map(|(key, bias)| ops::dot(query, &key[columns.clone()]) + bias));
+                ops::softmax_row(scores);
+                for (value, weight) in past.value.chunks_exact(width).zip(scores.iter()) {
+                    add_scaled(context, *weight, &value[columns.clone()]);
                 }
             }
         }
-        normed.set(context.len() / width, width, |rows| rows.copy_from_slice(context));
+        normed.set(rows.len(), width, |rows| rows.copy_from_slice(context));
         self.o.product(normed, product)
     }
 
-    /// Attention of every token to its source; where it looked is added to `weights`.
-    fn attend_to_source(
-        &self,
-        rows: &[&mut Row],
-        spans: &[Range<usize>],
-        layer: usize,
-        scratch: &mut Scratch,
-        weights: &mut [Vec<f32>],
-    ) -> Result<()> {
+    /// Attention of each row's token to its source; where it looked is added to `weights`.
+    fn attend_to_source(&self, rows: &[&mut Row], layer: usize, scratch: &mut Scratch, weights: &mut [Vec<f32>]) -> Result<()> {
         let width = self.num_heads * self.d_kv;
         let Scratch { normed, query, context, product, scores, .. } = scratch;
         self.q.product(normed, query)?;
         clear(context, query.len());
-        for (row, span) in rows.iter().zip(spans) {
+        for (index, row) in rows.iter().enumerate() {
+            let of_row = index * width..(index + 1) * width;
             let SourceLayer { key, value } = &row.source.layers[layer];
-            let length = row.source.mask.len();
-            for token in span.clone() {
-                for head in 0..self.num_heads {
-                    let columns = token * width + head * self.d_kv..token * width + (head + 1) * self.d_kv;
-                    let of_head = head * length * self.d_kv..(head + 1) * length * self.d_kv;
-                    let keys = key[of_head.clone()].chunks_exact(self.d_kv);
-                    scores.clear();
-                    scores.extend(keys.zip(&row.source.mask).map(|(key, mask)| ops::dot(&query[columns.clone()], key) + mask));
-                    ops::softmax_row(scores);
-                    for (value, weight) in value[of_head].chunks_exact(self.d_kv).zip(scores.iter()) {
-                        add_scaled(&mut context[columns.clone()], *weight, value);
-                    }
-                    weights[token].extend_from_slice(scores);
+            let of_head = row.source.mask.len() * self.d_kv;
+            let heads = key.chunks_exact(of_head).zip(value.chunks_exact(of_head));
+            let (query, context) = (&query[of_row.clone()], &mut context[of_row]);
+            for ((query, context), (keys, values)) in query.chunks_exact(self.d_kv).zip(context.chunks_exact_mut(self.d_kv)).zip(heads) {
+                scores.clear();
+                scores.extend(keys.chunks_exact(self.d_kv).zip(&row.source.mask).map(|(key, mask)| ops::dot(query, key) + mask));
+                ops::softmax_row(scores);
+                for (value, weight) in values.chunks_exact(self.d_kv).zip(scores.iter()) {
+                    add_scaled(context, *weight, value);
                 }
+                weights[index].extend_from_slice(scores);
             }
         }
-        normed.set(context.len() / width, width, |rows| rows.copy_from_slice(context));
+        normed.set(rows.len(), width, |rows| rows.copy_from_slice(context));
         self.o.product(normed, product)
     }
 }
@@ -288,13 +269,9 @@ impl FeedForward {
                 inner.iter_mut().zip(gate.iter()).for_each(|(value, gate)| *value *= gelu(*gate));
             }
         }
-        let count = inner.len() / self.inner_width()?;
-        normed.set(count, inner.len() / count, |rows| rows.copy_from_slice(inner));
+        let width = self.wo.inputs()?;
+        normed.set(inner.len() / width, width, |rows| rows.copy_from_slice(inner));
         self.wo.product(normed, product)
-    }
-
-    fn inner_width(&self) -> Result<usize> {
-        self.wo.inputs()
     }
 }
 

@@ -189,7 +189,7 @@ fn beams(
     rules: &GenerationConfig,
     num_beams: usize,
     length_penalty: f32,
-) -> Result<Vec<Hypothesis>> {
+) -> Result<Vec<Hypothesis<()>>> {
     let mask = all_seen(source)?;
     let mut cache = t5.start_decoding(&t5.encode(source, &mask)?, &mask)?;
     let (start, eos) = (config.decoder_start_token_id, config.eos_token_id);
@@ -197,7 +197,7 @@ fn beams(
     let mut ids = vec![start];
     loop {
         let logits = t5.decode_step(&Tensor::new(ids.as_slice(), &Device::Cpu)?, &mut cache)?.logits;
-        match search.advance(&logits.squeeze(1)?.to_vec2()?) {
+        match search.advance(&logits.squeeze(1)?.to_vec2()?, |_, _| ()) {
             Some(step) => {
                 cache = cache.select(&Tensor::new(step.parents.as_slice(), &Device::Cpu)?)?;
                 ids = step.ids;
