@@ -61,9 +61,12 @@ pub(super) fn Results(i18n: I18n, #[prop(into)] model: Signal<Option<LoadedModel
     }
 }
 
+/// One of the figures.
+type Pick = fn(LevelFigures) -> f64;
+
 /// Ours over the paper's.
 fn cells(i18n: I18n, ours: Option<LevelFigures>, paper: LevelFigures) -> impl IntoView {
-    let picks: [(fn(LevelFigures) -> f64, usize, &str); 4] = [
+    let picks: [(Pick, usize, &str); 4] = [
         (|figures| figures.mse, 3, ""),
         (|figures| figures.mae, 3, ""),
         (|figures| figures.accuracy * 100.0, 1, " %"),
