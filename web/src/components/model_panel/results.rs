@@ -66,9 +66,11 @@ fn figure_name(i18n: I18n, name: &str) -> String {
     i18n.now().lookup(&format!("figure.{name}")).map_or_else(|| name.replace('_', " "), str::to_string)
 }
 
+/// One of the figures.
+type Pick = fn(LevelFigures) -> f64;
+
 /// Ours over the paper's.
 fn cells(i18n: I18n, ours: Option<LevelFigures>, paper: LevelFigures) -> impl IntoView {
-    type Pick = fn(LevelFigures) -> f64;
     let picks: [(Pick, usize, &str); 4] = [
         (|figures| figures.mse, 3, ""),
         (|figures| figures.mae, 3, ""),
