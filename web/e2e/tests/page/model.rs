@@ -28,6 +28,27 @@ fn the_model_panel_tells_how_good_the_model_is_and_what_it_is_not_for() -> Resul
 }
 
 #[test]
+fn no_number_of_the_record_is_broken_over_lines() -> Result<()> {
+    visit("/", |page| {
+        page.click("model-badge")?;
+        for (width, height) in [(1440, 900), (1024, 768), (390, 844)] {
+            page.resize(width, height)?;
+            for language in ["nl", "en"] {
+                page.click(&format!("language-{language}"))?;
+                let broken: Vec<String> = page.evaluate(
+                    "const lines = cell => cell.getBoundingClientRect().height / parseFloat(getComputedStyle(cell).lineHeight);
+                     return [...document.querySelectorAll('[data-testid=model-panel] dd')]
+                        .filter(cell => /^[0-9.,]+$/.test(cell.textContent) && lines(cell) > 1.5 && cell.offsetWidth < 60)
+                        .map(cell => cell.textContent)",
+                )?;
+                ensure!(broken.is_empty(), "Expected: whole numbers at {width} x {height} in {language}.\nBroken: {broken:?}");
+            }
+        }
+        Ok(())
+    })
+}
+
+#[test]
 fn mood_memory_is_off_marked_as_a_simulation_and_acts_only_when_asked() -> Result<()> {
     visit("/", |page| {
         page.say("my dog died yesterday")?;
