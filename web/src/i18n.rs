@@ -230,6 +230,8 @@ mod tests {
         used.extend(["random", "toy", "own"].into_iter().flat_map(|name| [format!("weights.{name}"), format!("weights_help.{name}")]));
         used.extend(crate::reading::STATE_NAMES.map(|name| format!("state.{name}")));
         used.extend(crate::paper::ABLATIONS.map(|ablation| format!("ablation.{}", ablation.name)));
+        let manifest = hormone_t5::manifest::Manifest::from_json(include_bytes!("../../assets/models/manifest.json")).expect("readable");
+        used.extend(manifest.models.iter().flat_map(|model| model.results.keys()).map(|figure| format!("figure.{figure}")));
         let known: BTreeSet<String> = keys(Locale::En).into_iter().map(str::to_string).collect();
         assert_eq!(used.difference(&known).collect::<Vec<_>>(), Vec::<&String>::new(), "keys without text");
         assert_eq!(known.difference(&used).collect::<Vec<_>>(), Vec::<&String>::new(), "texts without use");
