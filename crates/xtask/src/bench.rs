@@ -71,8 +71,8 @@ pub(crate) fn bench(dist: Option<&Path>, onnx: Option<&Path>, quick: bool) -> Re
     remove(&profile)?;
     let running = RunningBrowser::open(&browser.chrome, &profile, &format!("{}bench.html", server.url()))?;
     let finished: Finished = collector.wait(PATIENCE)?;
+    // Its profile stays until the next run: a browser that is still closing writes into it, and no result may be lost to that.
     drop(running);
-    remove(&profile)?;
 
     let sizes = sizes::of_wasm_files(&dist)?;
     let processor = processor();
