@@ -125,7 +125,14 @@ fn e2e(filter: Option<&str>) -> Result<()> {
     let mut command = cargo();
     command.args(["test", "--package", "helt-e2e"]).args(filter);
     // Several browsers at once, each with a model, make a small machine miss every deadline.
-    command.env("RUST_TEST_THREADS", "1").env("HELT_AXE", axe_core()?);
+    command.env("RUST_TEST_THREADS", "1");
+    match axe_core() {
+        Ok(script) => {
+            command.env("HELT_AXE", script);
+        }
+        // A check more than the page needs to be built: a machine that cannot fetch it runs all others.
+        Err(error) => println!("Skipped, as axe-core could not be had: the search for barriers. {error:#}"),
+    }
     run(on_the_built_page(&mut command)?)
 }
 
