@@ -40,11 +40,7 @@ impl DensePeer {
     /// Decodes greedily with its cache.
     pub fn generate(&mut self, count: usize) -> Result<u32> {
         let Some(hidden) = &self.hidden else { return Ok(0) };
-        let mut id = 0u32;
-        for _ in 0..count {
-            id = likeliest(&self.model.decode(&Tensor::new(&[[id]], &Device::Cpu)?, hidden)?)?;
-        }
-        Ok(id)
+        greedy(count, |ids| self.model.decode(ids, hidden))
     }
 }
 
@@ -74,12 +70,17 @@ impl QuantizedPeer {
     /// Decodes greedily with its cache.
     pub fn generate(&mut self, count: usize) -> Result<u32> {
         let Some(hidden) = &self.hidden else { return Ok(0) };
-        let mut id = 0u32;
-        for _ in 0..count {
-            id = likeliest(&self.model.decode(&Tensor::new(&[[id]], &Device::Cpu)?, hidden)?)?;
-        }
-        Ok(id)
+        greedy(count, |ids| self.model.decode(ids, hidden))
     }
+}
+
+/// The last of `count` likeliest tokens.
+fn greedy(count: usize, mut decode: impl FnMut(&Tensor) -> candle_core::Result<Tensor>) -> Result<u32> {
+    let mut id = 0u32;
+    for _ in 0..count {
+        id = likeliest(&decode(&Tensor::new(&[[id]], &Device::Cpu)?)?)?;
+    }
+    Ok(id)
 }
 
 fn likeliest(logits: &Tensor) -> Result<u32> {

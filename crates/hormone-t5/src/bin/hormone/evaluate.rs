@@ -126,7 +126,7 @@ impl HeldOut {
     }
 }
 
-/// `measure` of every item, in order.
+/// `measure` of every item, in order. Not rayon's pool: that has one thread here, so that products do not spread as well.
 pub(crate) fn on_all_cores<T: Sync, R: Send>(items: &[T], measure: impl Fn(&T) -> Result<R> + Sync) -> Result<Vec<R>> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);

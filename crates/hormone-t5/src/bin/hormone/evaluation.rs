@@ -273,9 +273,10 @@ pub(crate) fn samples(arguments: &SamplesArguments) -> Result<()> {
         model.learned_alpha()
     );
     for message in &messages {
-        let read = model.analyze(&message.input)?.tone;
-        let baseline = replies::reply(&model, &message.input, Some(0.0), None)?;
-        let modulated = replies::reply(&model, &message.input, None, None)?;
+        let encoded = model.encode(&message.input)?;
+        let read = encoded.analysis().tone;
+        let baseline = replies::reply(&model, &encoded, Some(0.0), None)?;
+        let modulated = replies::reply(&model, &encoded, None, None)?;
         let cell = |text: &str| text.replace('|', "\\|");
         writeln!(
             text,

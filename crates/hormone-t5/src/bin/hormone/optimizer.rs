@@ -23,8 +23,6 @@ pub(crate) struct AdamW {
     weight_decay: f32,
     /// Largest global norm of the gradient.
     max_norm: f32,
-    /// Variables that learn at a part of the rate.
-    slower: BTreeMap<String, f32>,
 }
 
 #[derive(Clone, Debug)]
@@ -35,13 +33,7 @@ struct Moments {
 
 impl AdamW {
     pub(crate) fn new(weight_decay: f64, max_norm: f64) -> Self {
-        Self { moments: BTreeMap::new(), steps: 0, weight_decay: weight_decay as f32, max_norm: max_norm as f32, slower: BTreeMap::new() }
-    }
-
-    /// `name` learns at `factor` times the rate.
-    pub(crate) fn with_slower(mut self, name: &str, factor: f64) -> Self {
-        self.slower.insert(name.to_string(), factor as f32);
-        self
+        Self { moments: BTreeMap::new(), steps: 0, weight_decay: weight_decay as f32, max_norm: max_norm as f32 }
     }
 
     /// One step; gives the gradient's norm before clipping. Variables without a gradient stay as they are.
@@ -51,9 +43,9 @@ impl AdamW {
         self.steps += 1;
         let correction1 = 1.0 - BETA1.powi(self.steps.min(100_000) as i32);
         let correction2 = (1.0 - BETA2.powi(self.steps.min(100_000) as i32)).sqrt();
+        let rate = learning_rate as f32;
         for (name, gradient) in gradients {
             let Some(variable) = variables.get(name) else { continue };
-            let rate = learning_rate as f32 * self.slower.get(name).copied().unwrap_or(1.0);
             let count = gradient.len();
             let moments = self.moments.entry(name.clone()).or_insert_with(|| Moments { first: vec![0.0; count], second: vec![0.0; count] });
             let mut values: Vec<f32> = variable.flatten_all()?.to_vec1()?;

@@ -41,7 +41,6 @@ struct PretrainConfig {
     warmup_steps: u64,
     final_factor: f64,
     weight_decay: f64,
-    embedding_rate: f64,
     clip_norm: f64,
     hormone_weight: f64,
     margin_weight: f64,
@@ -110,7 +109,6 @@ pub(crate) fn pretrain(arguments: &PretrainArguments) -> Result<()> {
             diversity_weight: config.diversity_weight,
         },
         weight_decay: config.weight_decay,
-        embedding_rate: config.embedding_rate,
         clip_norm: config.clip_norm,
         threads: arguments.run.threads,
         seed: config.seed,
@@ -170,7 +168,6 @@ pub(crate) fn train(arguments: &TrainArguments) -> Result<()> {
     let options = TrainerOptions {
         objective: Objective::PAPER,
         weight_decay: 0.02,
-        embedding_rate: 1.0,
         clip_norm: 1.0,
         threads: arguments.run.threads,
         seed: arguments.seed,

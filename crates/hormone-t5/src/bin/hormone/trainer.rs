@@ -165,8 +165,6 @@ pub(crate) struct TrainerOptions {
     pub(crate) clip_norm: f64,
     pub(crate) threads: usize,
     pub(crate) seed: u64,
-    /// The token embeddings learn at this part of the rate.
-    pub(crate) embedding_rate: f64,
     /// Beginnings of names that stay as they are.
     pub(crate) frozen: Vec<String>,
 }
@@ -192,7 +190,7 @@ impl Trainer {
         Ok(Self {
             models: (0..options.threads.max(1)).map(with_dropout).collect(),
             trained: variables.iter().filter(|(name, _)| !frozen(name)).map(|(name, variable)| (name.clone(), variable.clone())).collect(),
-            optimizer: AdamW::new(options.weight_decay, options.clip_norm).with_slower("t5.shared.weight", options.embedding_rate),
+            optimizer: AdamW::new(options.weight_decay, options.clip_norm),
             objective: options.objective,
             config,
             hormone_config,
@@ -229,16 +227,16 @@ impl Trainer {
                 .iter()
                 .zip(&self.models)
                 .map(|(part, model)| {
-                    scope.spawn(move || self.sum(part.iter().map(|bucket| self.bucket_gradients(model, bucket, counts, share))))
+                    scope.spawn(move || Self::sum(part.iter().map(|bucket| self.bucket_gradients(model, bucket, counts, share))))
                 })
                 .collect();
             threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(anyhow!("a training thread panicked")))).collect()
         });
-        self.sum(sums)
+        Self::sum(sums)
     }
 
     /// Sums losses and gradients.
-    fn sum(&self, parts: impl IntoIterator<Item = Result<(LossReport, Gradients)>>) -> Result<(LossReport, Gradients)> {
+    fn sum(parts: impl IntoIterator<Item = Result<(LossReport, Gradients)>>) -> Result<(LossReport, Gradients)> {
         let mut total = LossReport::default();
         let mut sum = Gradients::new();
         for part in parts {
@@ -315,15 +313,7 @@ mod tests {
     }
 
     fn options(threads: usize) -> TrainerOptions {
-        TrainerOptions {
-            objective: Objective::PAPER,
-            weight_decay: 0.0,
-            clip_norm: 1e9,
-            threads,
-            seed: 1,
-            embedding_rate: 1.0,
-            frozen: Vec::new(),
-        }
+        TrainerOptions { objective: Objective::PAPER, weight_decay: 0.0, clip_norm: 1e9, threads, seed: 1, frozen: Vec::new() }
     }
 
     fn ids(row: &Value) -> Vec<u32> {

@@ -11,10 +11,10 @@ const TABLE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../ass
 /// What the table says of one label.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Label {
-    pub(crate) tone: Option<Tone>,
+struct Label {
+    tone: Option<Tone>,
     levels: [f32; 6],
-    pub(crate) reason: String,
+    reason: String,
 }
 
 /// The table, by label.

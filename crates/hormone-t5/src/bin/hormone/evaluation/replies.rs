@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use anyhow::Result;
-use hormone_t5::{Decoding, GenerationConfig, HormoneLevels, HormoneT5, Tone};
+use hormone_t5::{Decoding, Encoded, GenerationConfig, HormoneLevels, HormoneT5, Tone};
 use serde::Serialize;
 
 use super::statistics::{Estimate, spearman};
@@ -63,7 +63,7 @@ impl ReplyFigures {
         let answered = on_all_cores(&prompts, |prompt| answer(model, prompt))?;
         let first_person: Vec<String> = messages.iter().filter(|message| is_first_person(message)).cloned().collect();
         let first_person = spread(&first_person, FIRST_PERSON_MESSAGES);
-        let taken_up = on_all_cores(&first_person, |message| reply(model, message, None, None))?;
+        let taken_up = on_all_cores(&first_person, |message| reply(model, &model.encode(message)?, None, None))?;
 
         let neutral = Tone::Neutral.levels();
         let distance = |answered: &Answered, place: usize| f64::from(answered.at_alphas[place].1.distance(neutral));
@@ -106,25 +106,26 @@ fn answer(model: &HormoneT5, prompt: &str) -> Result<Answered> {
     let read = |text: &str| -> Result<Option<HormoneLevels>> {
         if text.trim().is_empty() { Ok(None) } else { Ok(Some(model.analyze(text)?.levels)) }
     };
+    let encoded = model.encode(prompt)?;
     let at_alphas = ALPHAS.iter().map(|alpha| {
-        let text = reply(model, prompt, Some(*alpha), None)?;
+        let text = reply(model, &encoded, Some(*alpha), None)?;
         // A reply without words shows no feeling.
         let levels = read(&text)?.unwrap_or(Tone::Neutral.levels());
         Ok((text, levels))
     });
     let in_tones = Tone::ALL.into_iter().map(|tone| {
-        let text = reply(model, prompt, Some(HAND_ALPHA), Some(tone.levels()))?;
+        let text = reply(model, &encoded, Some(HAND_ALPHA), Some(tone.levels()))?;
         Ok((tone, read(&text)?.map(Tone::nearest)))
     });
     Ok(Answered {
         at_alphas: at_alphas.collect::<Result<_>>()?,
-        at_learned_alpha: reply(model, prompt, None, None)?,
+        at_learned_alpha: reply(model, &encoded, None, None)?,
         in_tones: in_tones.collect::<Result<_>>()?,
     })
 }
 
 /// The greedy reply, no n-gram blocked; `None`: the learned alpha, the predicted levels.
-pub(crate) fn reply(model: &HormoneT5, message: &str, alpha: Option<f32>, levels: Option<HormoneLevels>) -> Result<String> {
+pub(crate) fn reply(model: &HormoneT5, encoded: &Encoded, alpha: Option<f32>, levels: Option<HormoneLevels>) -> Result<String> {
     let config = GenerationConfig {
         decoding: Decoding::Greedy,
         alpha,
@@ -134,8 +135,7 @@ pub(crate) fn reply(model: &HormoneT5, message: &str, alpha: Option<f32>, levels
         max_new_tokens: 60,
         ..GenerationConfig::default()
     };
-    let encoded = model.encode(message)?;
-    let mut generation = model.generate(&encoded, config)?;
+    let mut generation = model.generate(encoded, config)?;
     generation.by_ref().collect::<hormone_t5::Result<Vec<_>>>()?;
     Ok(generation.text()?)
 }
