@@ -85,7 +85,7 @@ impl From<[f32; 6]> for HormoneLevels {
 }
 
 /// The five tones the paper trains on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tone {
     /// Warm and kind.

@@ -14,6 +14,7 @@ use thirtyfour::support::block_on;
 use thirtyfour::{By, Capabilities, RequestData, SessionId, WebDriver, WebElement};
 
 use crate::chromedriver::Chromedriver;
+use crate::look::Look;
 use crate::network_log::NetworkLog;
 use crate::setup::Setup;
 
@@ -66,11 +67,11 @@ impl Keys {
 
 impl Browser {
     /// Starts a driver and its browser. `on_new_document` runs in every page before the page's own scripts.
-    pub(crate) fn start(setup: &Setup, on_new_document: &str) -> Result<Self> {
+    pub(crate) fn start(setup: &Setup, look: Look, on_new_document: &str) -> Result<Self> {
         let chromedriver = Chromedriver::start(&setup.chromedriver)?;
         let config = WebDriverConfig::builder().reqwest_timeout(COMMAND_LIMIT).build()?;
         let network_log = NetworkLog::new()?;
-        let driver = block_on(WebDriver::new_with_config(chromedriver.url(), capabilities(setup, &network_log)?, config));
+        let driver = block_on(WebDriver::new_with_config(chromedriver.url(), capabilities(setup, look, &network_log)?, config));
         let driver = driver.context("the browser did not start")?;
         let browser = Self { driver, _chromedriver: chromedriver, network_log };
         browser.devtools("Page.addScriptToEvaluateOnNewDocument", json!({ "source": on_new_document }))?;
@@ -131,13 +132,13 @@ impl Browser {
     }
 }
 
-fn capabilities(setup: &Setup, network_log: &NetworkLog) -> Result<Capabilities> {
+fn capabilities(setup: &Setup, look: Look, network_log: &NetworkLog) -> Result<Capabilities> {
     let mut capabilities: Capabilities = serde_json::from_str(ARGUMENTS).context("web/webdriver.json")?;
     let options = &mut capabilities["goog:chromeOptions"];
     if let Some(arguments) = options["args"].as_array_mut() {
-        arguments.push("--window-size=1280,900".into());
-        // The page asks for the browser's languages; the tests read English.
-        arguments.push("--accept-lang=en".into());
+        arguments.push(format!("--window-size={},{}", look.size.0, look.size.1).into());
+        // The page asks for the browser's languages.
+        arguments.push(format!("--accept-lang={}", look.language).into());
         arguments.push(network_log.argument().into());
     }
     if let Some(chrome) = &setup.chrome {

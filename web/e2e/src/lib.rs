@@ -6,6 +6,7 @@
 
 mod browser;
 mod chromedriver;
+mod look;
 mod network_log;
 mod page;
 mod setup;
@@ -14,6 +15,7 @@ mod visit;
 mod wording;
 
 pub use browser::Keys;
+pub use look::Look;
 pub use page::{Page, Weights};
 pub use view::{Alpha, Bar, Barrier, Feel, Heatmap, LaneView, Load, Overflow, Shift, TurnView, View};
 pub use visit::{visit, visit_unopened};

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use xtask::static_server::StaticServer;
 
 use crate::browser::{Browser, Keys};
+use crate::look::Look;
 use crate::view::{Barrier, Feel, Overflow, TurnView, View};
 
 /// How long anything may take on a slow machine with two busy cores.
@@ -21,6 +22,8 @@ const PAUSE: Duration = Duration::from_millis(40);
 pub struct Page {
     /// Serves the built page.
     pub site: StaticServer,
+    /// The visitor's language and screen.
+    pub look: Look,
     pub(crate) dist: PathBuf,
     pub(crate) browser: Browser,
 }
@@ -199,6 +202,11 @@ impl Page {
     pub fn choose_files(&self, id: &str, paths: &[PathBuf]) -> Result<()> {
         let paths: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
         self.browser.type_text(&css(id), &paths.join("\n"))
+    }
+
+    /// Drops a file with this text on the page; tells whether the page said, while the file hovered, what would happen.
+    pub fn drop_file(&self, name: &str, text: &str) -> Result<bool> {
+        self.browser.run("return probe.drop(arguments[0], arguments[1])", vec![json!(name), json!(text)])
     }
 
     /// Files of the model that the page loads, as they lie in the built page.

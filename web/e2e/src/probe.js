@@ -56,6 +56,19 @@ window.probe = (() => {
     draft: at("composer-input")?.value ?? "",
   });
 
+  // Drops a file on the page as a hand would, from hovering to letting go.
+  const drop = (name, text) => {
+    const files = new DataTransfer();
+    files.items.add(new File([text], name));
+    const event = (type) => new DragEvent(type, { dataTransfer: files, bubbles: true, cancelable: true });
+    document.body.dispatchEvent(event("dragover"));
+    return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
+      const veiled = shown(at("drop-veil"));
+      document.body.dispatchEvent(event("drop"));
+      done(veiled);
+    })));
+  };
+
   // Sets a field as a user's hand would leave it.
   const set = (id, value) => {
     const field = at(id);
@@ -195,5 +208,5 @@ window.probe = (() => {
     };
   };
 
-  return { at, words, view, set, saved, measure_reply, write_while_replying, record, states: () => states.map((state) => JSON.parse(state)), stop_at_first_word, answers: () => answers, overflow };
+  return { at, words, view, set, drop, saved, measure_reply, write_while_replying, record, states: () => states.map((state) => JSON.parse(state)), stop_at_first_word, answers: () => answers, overflow };
 })();

@@ -8,6 +8,7 @@ use anyhow::{Result, ensure};
 use xtask::static_server::StaticServer;
 
 use crate::browser::Browser;
+use crate::look::Look;
 use crate::page::Page;
 use crate::setup::Setup;
 
@@ -30,10 +31,15 @@ pub fn visit_unopened(prefix: &str, test: impl FnOnce(&Page) -> Result<()>) -> R
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(setup) = Setup::from_environment()? else { return Ok(()) };
     let site = StaticServer::start(&setup.dist, prefix)?;
-    let browser = Browser::start(&setup, include_str!("probe.js"))?;
-    let page = Page { site, dist: setup.dist, browser };
+    let look = Look::from_environment()?;
+    let browser = Browser::start(&setup, look, include_str!("probe.js"))?;
+    let page = Page { site, look, dist: setup.dist, browser };
     let place = Location::caller();
-    let outcome = test(&page).and_then(|()| logs_no_error(&page)).map_err(|error| error.context(report(&page, place)));
+    let outcome = page
+        .resize(look.size.0, look.size.1)
+        .and_then(|()| test(&page))
+        .and_then(|()| logs_no_error(&page))
+        .map_err(|error| error.context(report(&page, place)));
     let Page { site, browser, .. } = page;
     // Closed in any case, and before the network log is read.
     let asked = browser.close();

@@ -37,7 +37,7 @@ pub(super) fn DropZone(play: Playground) -> impl IntoView {
     view! {
         <div class="drop-veil" hidden=move || !hovering.get() data-testid="drop-veil"><p>{move || i18n.text("drop.hint")}</p></div>
         {move || failure.get().map(|reason| view! {
-            <div class="notice floating" role="alert">
+            <div class="notice floating" role="alert" data-testid="drop-failed">
                 <p>{move || i18n.format("session.import_failed", &[("reason", &reason)])}</p>
                 <button class="quiet" on:click=move |_| failure.set(None)>{move || i18n.text("error.close")}</button>
             </div>

@@ -28,6 +28,7 @@ pub(super) struct Playground {
 impl Playground {
     /// The state of a fresh page: what its address says, and recorded examples where there are any.
     pub(super) fn new() -> Self {
+        preferences::tell_leaving_from_crashing();
         let link = Permalink::from_fragment(&window().location().hash().unwrap_or_default()).unwrap_or_default();
         let Recording { model, turns, .. } = Recording::examples();
         Self {

@@ -63,8 +63,6 @@ fn main() -> Result<()> {
 fn take(page: &Page, shot: &Shot, folder: &Path) -> Result<()> {
     page.resize(shot.size.0, shot.size.1)?;
     page.open()?;
-    // A page that is left while its model loads asks before it loads again.
-    page.wait_until_ready()?;
     page.evaluate::<()>(&format!("localStorage.setItem('helt.theme', '\"{}\"')", shot.theme))?;
     page.open_link(&format!("v=1&l={}", shot.language))?;
     page.wait_until_ready()?;

@@ -1,12 +1,12 @@
 //! Where hormones and decoder look: word, cell and bar light up together, by pointer and by keys.
 
 use anyhow::{Result, ensure};
-use helt_e2e::{Keys, Wording, visit};
+use helt_e2e::{Keys, visit};
 
 #[test]
 fn arrow_keys_walk_through_the_heatmap_and_link_word_cell_and_bar() -> Result<()> {
     visit("/", |page| {
-        let wording = Wording::of("en")?;
+        let wording = page.look.wording()?;
         page.say("I GOT THE JOB!!!")?;
         for key in [Keys::Down, Keys::Down, Keys::Right] {
             page.press("heatmap", key)?;
@@ -37,11 +37,13 @@ fn arrow_keys_walk_through_the_heatmap_and_link_word_cell_and_bar() -> Result<()
 #[test]
 fn a_chosen_reply_word_shows_where_the_decoder_looked_in_both_lanes() -> Result<()> {
     visit("/", |page| {
+        let wording = page.look.wording()?;
+        let (baseline, modulated) = (wording.text("lane.baseline")?.to_string(), wording.text("lane.modulated")?.to_string());
         page.say("I GOT THE JOB!!!")?;
         page.press("lane-modulated-text", Keys::Right)?;
         page.press("lane-modulated-text", Keys::Enter)?;
         page.wait_for_text("cross-attention", "a table of the decoder's attention", |text| {
-            text.contains("Baseline") && text.contains("Modulated")
+            [&baseline, &modulated].iter().all(|lane| text.contains(lane.as_str()))
         })?;
         let rows: Vec<f64> = page.evaluate(
             "return [...document.querySelectorAll('.cross tbody tr')].map((row) => [...row.querySelectorAll('td')].reduce((sum, cell) => sum + Number(cell.textContent), 0))",

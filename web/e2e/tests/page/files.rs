@@ -1,7 +1,7 @@
 //! What leaves and enters the page as files and links: nothing of it goes anywhere else.
 
 use anyhow::{Context, Result, ensure};
-use helt_e2e::{Keys, Wording, visit};
+use helt_e2e::{Keys, visit};
 use serde_json::Value;
 
 #[test]
@@ -29,12 +29,32 @@ fn the_session_is_saved_as_json_markdown_and_csv_and_opens_again_as_recorded() -
         page.choose_files("import-session", &[bad])?;
         page.wait_for_text("import-failed", "a file that is no session is refused in words", |text| !text.is_empty())?;
         page.choose_files("import-session", &[good])?;
-        page.wait_for_text("recorded-tag", "the turn is marked as recorded", |text| text == "recorded")?;
+        let wording = page.look.wording()?;
+        let recorded = wording.text("lane.recorded")?;
+        page.wait_for_text("recorded-tag", "the turn is marked as recorded", |text| text == recorded)?;
         let opened = page.view()?.latest().cloned().context("there is no turn")?;
         ensure!(opened.modulated_text() == turn.modulated_text(), "Expected: the same reply.\nThere was: {opened:#?}");
         page.say("thank you")?;
         let both = page.view()?.turns.len();
         ensure!(both == 2, "Expected: what was opened stays beside what is new.\nThere were {both} turns.");
+        Ok(())
+    })
+}
+
+#[test]
+fn a_session_dropped_on_the_page_opens_and_any_other_file_is_refused_in_words() -> Result<()> {
+    visit("/", |page| {
+        page.say("I GOT THE JOB!!!")?;
+        page.click("save-session")?;
+        let session = page.saved("helt-session.json")?;
+        page.click("clear")?;
+        page.wait_until("the conversation is empty", |view| view.turns.is_empty())?;
+        ensure!(page.drop_file("helt-session.json", &session)?, "Expected: the page says what will happen while a file hovers.");
+        page.wait_until("the session is open", |view| view.latest().is_some_and(|turn| turn.message.contains("I GOT THE JOB!!!")))?;
+        page.drop_file("notes.json", "{}")?;
+        page.wait_for_text("drop-failed", "a file that is no session is refused in words", |text| !text.is_empty())?;
+        page.drop_file("holiday.jpg", "no model")?;
+        page.wait_until("a file that is no model is refused in words", |view| !view.notices.is_empty())?;
         Ok(())
     })
 }
@@ -68,7 +88,7 @@ fn own_files_make_a_model_that_wears_a_badge() -> Result<()> {
         page.wait_until_ready()?;
         page.say("I GOT THE JOB!!!")?;
         let badge = page.text("weights-badge")?;
-        ensure!(badge == Wording::of("en")?.text("weights.own")?, "Expected: a badge on the lane.\nThere was: {badge:?}");
+        ensure!(badge == page.look.wording()?.text("weights.own")?, "Expected: a badge on the lane.\nThere was: {badge:?}");
         Ok(())
     })
 }

@@ -45,11 +45,13 @@ fn the_pattern_and_the_nearest_profile_are_named_in_both_languages() -> Result<(
 #[test]
 fn a_level_set_by_hand_leaves_the_predicted_one_as_a_mark_and_changes_only_the_modulated_reply() -> Result<()> {
     visit("/", |page| {
+        let wording = page.look.wording()?;
+        let by_hand = wording.text("lane.pinned")?;
         let before = page.say("my dog died yesterday")?;
         page.press("hormone-bar-dopamine", Keys::End)?;
         let turn = page.wait_until("the reply is made anew with the level", |view| {
             view.is_answered(1)
-                && view.latest().is_some_and(|turn| turn.modulated.as_ref().is_some_and(|lane| lane.header.contains("by hand")))
+                && view.latest().is_some_and(|turn| turn.modulated.as_ref().is_some_and(|lane| lane.header.contains(by_hand)))
         })?;
         let baseline = |turn: Option<&TurnView>| turn.map(|turn| turn.baseline_text().to_string());
         ensure!(baseline(turn.latest()) == baseline(Some(&before)), "Expected: the same baseline.\nThere was: {:#?}", turn.latest());

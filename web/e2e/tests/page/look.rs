@@ -10,7 +10,8 @@ const PHONE: (u32, u32) = (390, 844);
 fn dutch_changes_every_heading_and_the_pages_language() -> Result<()> {
     visit("/", |page| {
         let (english, dutch) = (Wording::of("en")?, Wording::of("nl")?);
-        let before = page.view()?;
+        page.click("language-en")?;
+        let before = page.wait_until("the page is English", |view| view.language == "en")?;
         ensure!(before.language == "en" && before.title == english.text("page.title")?, "Expected: English.\nThere was: {before:#?}");
 
         page.click("language-nl")?;

@@ -1,7 +1,7 @@
 //! What happens while a visitor writes, and what cannot be sent.
 
 use anyhow::{Context, Result, ensure};
-use helt_e2e::{Keys, View, Wording, visit};
+use helt_e2e::{Keys, View, visit};
 
 #[test]
 fn typing_moves_six_bars_and_the_heatmap_before_there_is_any_reply() -> Result<()> {
@@ -60,7 +60,7 @@ fn a_message_of_a_thousand_words_is_answered_and_said_to_be_cut() -> Result<()> 
         page.set("composer-input", &words.join(" "))?;
         page.click("send")?;
         let turn = page.wait_until_answered(1)?;
-        let cut = Wording::of("en")?.is_in("turn.truncated", &turn.remark)?;
+        let cut = page.look.wording()?.is_in("turn.truncated", &turn.remark)?;
         ensure!(cut, "Expected: the page says that the message was cut.\nIt says: {:?}", turn.remark);
         ensure!(turn.message.contains("word999"), "Expected: the message is shown whole.");
 

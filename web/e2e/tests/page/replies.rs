@@ -1,7 +1,7 @@
 //! Replies as they come, and how they are stopped.
 
 use anyhow::{Context, Result, ensure};
-use helt_e2e::{LaneView, Page, TurnView, Wording, visit};
+use helt_e2e::{LaneView, Page, TurnView, visit};
 
 #[test]
 fn both_replies_stream_side_by_side_and_end_with_their_timings() -> Result<()> {
@@ -9,7 +9,7 @@ fn both_replies_stream_side_by_side_and_end_with_their_timings() -> Result<()> {
         page.record()?;
         let answered = page.say("I GOT THE JOB!!!")?;
         let recorded = page.recorded()?;
-        let wording = Wording::of("en")?;
+        let wording = page.look.wording()?;
         for (name, lane) in
             [("baseline", (|turn| &turn.baseline) as fn(&TurnView) -> &Option<LaneView>), ("modulated", |turn| &turn.modulated)]
         {

@@ -1,7 +1,7 @@
 //! Where the page comes from and what it asks for.
 
 use anyhow::{Result, ensure};
-use helt_e2e::{Keys, LaneView, visit};
+use helt_e2e::{Keys, LaneView, visit, visit_unopened};
 
 #[test]
 fn the_page_works_in_a_folder_of_its_host() -> Result<()> {
@@ -41,6 +41,17 @@ fn a_whole_visit_asks_no_other_host_and_leaves_no_error_in_the_console() -> Resu
         let errors = page.console_errors()?;
         ensure!(errors.is_empty(), "Expected: no error in the console.\nThere was: {errors:#?}");
         // Every visit ends with a look at what page and worker asked for; this one has made them do all they can.
+        Ok(())
+    })
+}
+
+#[test]
+fn a_page_that_is_loaded_anew_while_its_model_loads_loads_it_all_the_same() -> Result<()> {
+    visit_unopened("/", |page| {
+        page.open()?;
+        page.wait_until("the model is being loaded", |view| matches!(view.load.state.as_str(), "loading" | "ready"))?;
+        page.open()?;
+        page.wait_until_ready()?;
         Ok(())
     })
 }

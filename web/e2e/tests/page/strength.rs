@@ -1,12 +1,12 @@
 //! Alpha: at 0 it changes nothing, above it changes what the model says, and the message is never read again for it.
 
 use anyhow::{Result, ensure};
-use helt_e2e::{Keys, LaneView, Page, TurnView, Wording, visit};
+use helt_e2e::{Keys, LaneView, Page, TurnView, visit};
 
 #[test]
 fn at_alpha_zero_both_replies_are_equal_and_the_page_says_so() -> Result<()> {
     visit("/", |page| {
-        let wording = Wording::of("en")?;
+        let wording = page.look.wording()?;
         page.say("I GOT THE JOB!!!")?;
         page.press("alpha-slider", Keys::Home)?;
         let turn = wait_for_reply_at(page, "0.00")?;
@@ -80,7 +80,7 @@ fn a_strong_alpha_changes_what_the_model_says() -> Result<()> {
 
 /// Waits until the latest turn's modulated reply is one that was made with this alpha.
 fn wait_for_reply_at(page: &Page, alpha: &str) -> Result<TurnView> {
-    let sign = format!("α = {alpha}");
+    let sign = format!("α = {}", page.look.number(alpha));
     let made_so = |turn: &TurnView| turn.modulated.as_ref().is_some_and(|lane| lane.header.contains(&sign));
     let view = page.wait_until(&format!("the modulated reply is complete and made with {sign}"), |view| {
         view.is_answered(view.turns.len()) && view.latest().is_some_and(made_so)

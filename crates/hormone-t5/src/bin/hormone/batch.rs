@@ -1,9 +1,12 @@
 //! Examples as tensors.
 
+use std::collections::{HashMap, HashSet};
+
 use anyhow::Result;
 use candle_core::{Device, Tensor};
-use hormone_t5::{HormoneLevels, T5Config, TrainingTokenizer};
+use hormone_t5::{HormoneLevels, T5Config, TextTokenizer, TrainingTokenizer};
 
+use crate::evaluation::wording;
 use crate::loss::MarginCounts;
 use crate::mixture::Example;
 
@@ -13,6 +16,8 @@ pub(crate) struct EncodedExample {
     pub(crate) source: Vec<u32>,
     /// Ends with the end token; empty where only levels are learnt.
     pub(crate) target: Vec<u32>,
+    /// What each target token counts in the loss.
+    pub(crate) weights: Vec<f32>,
     pub(crate) target_levels: Option<HormoneLevels>,
     pub(crate) reply_levels: Option<HormoneLevels>,
     /// `None`: the learned alpha.
@@ -22,14 +27,51 @@ pub(crate) struct EncodedExample {
 impl EncodedExample {
     pub(crate) fn new(example: &Example, tokenizer: &TrainingTokenizer, prompt_prefix: &str, max_tokens: usize) -> Result<Self> {
         let source = tokenizer.ids(&format!("{prompt_prefix}{}", example.source), max_tokens)?;
-        let target = example.target.as_ref().map(|target| tokenizer.ids(target, max_tokens)).transpose()?;
+        let target = example.target.as_ref().map(|target| tokenizer.ids(target, max_tokens)).transpose()?.unwrap_or_default();
         Ok(Self {
             source,
-            target: target.unwrap_or_default(),
+            weights: vec![1.0; target.len()],
+            target,
             target_levels: example.target_levels,
             reply_levels: example.reply_levels,
             alpha: example.alpha,
         })
+    }
+
+    /// The same, where words that the reply takes up from the message count `weight`.
+    pub(crate) fn with_copies_weighted(mut self, words: &ContentWords, weight: f32) -> Self {
+        let said: HashSet<u32> = self.source.iter().filter_map(|id| words.of(*id)).collect();
+        for (id, own) in self.target.iter().zip(&mut self.weights) {
+            if words.of(*id).is_some_and(|word| said.contains(&word)) {
+                *own = weight;
+            }
+        }
+        self
+    }
+}
+
+/// Which tokens are content words, whatever their case and ending.
+#[derive(Clone, Debug)]
+pub(crate) struct ContentWords {
+    by_token: Vec<Option<u32>>,
+}
+
+impl ContentWords {
+    pub(crate) fn new(tokenizer: &TextTokenizer) -> Self {
+        let mut numbers: HashMap<String, u32> = HashMap::new();
+        let word = |id: usize| {
+            let piece = tokenizer.piece(id as u32).trim_start_matches('\u{2581}').to_lowercase();
+            let letters = piece.chars().all(char::is_alphabetic) && wording::is_content(&piece);
+            letters.then(|| {
+                let next = numbers.len() as u32;
+                *numbers.entry(wording::stem(&piece).to_string()).or_insert(next)
+            })
+        };
+        Self { by_token: (0..tokenizer.vocab_size()).map(word).collect() }
+    }
+
+    fn of(&self, id: u32) -> Option<u32> {
+        self.by_token.get(id as usize).copied().flatten()
     }
 }
 
@@ -44,8 +86,8 @@ pub(crate) struct Batch {
     pub(crate) decoder_input_ids: Tensor,
     /// `[B, T]`.
     pub(crate) labels: Tensor,
-    /// `[B, T]`, 1 on tokens.
-    pub(crate) label_mask: Tensor,
+    /// `[B, T]`: what each token counts, 0 on padding.
+    pub(crate) label_weights: Tensor,
     /// `[B, N]`; rows without target are 0 and masked.
     pub(crate) target_levels: Tensor,
     /// `[B]`.
@@ -65,6 +107,8 @@ pub(crate) struct Batch {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Counts {
     pub(crate) label_tokens: usize,
+    /// Sum of their weights.
+    pub(crate) label_weight: f64,
     pub(crate) level_rows: usize,
     pub(crate) margins: MarginCounts,
 }
@@ -72,6 +116,7 @@ pub(crate) struct Counts {
 impl std::ops::AddAssign for Counts {
     fn add_assign(&mut self, other: Self) {
         self.label_tokens += other.label_tokens;
+        self.label_weight += other.label_weight;
         self.level_rows += other.level_rows;
         self.margins.high += other.margins.high;
         self.margins.low += other.margins.low;
@@ -99,7 +144,7 @@ impl Batch {
             attention_mask: mask(&sources)?,
             decoder_input_ids: padded(&shifted, pad)?,
             labels: padded(&targets, pad)?,
-            label_mask: mask(&targets)?,
+            label_weights: label_weights(examples)?,
             target_levels,
             target_levels_mask,
             reply_levels,
@@ -108,6 +153,7 @@ impl Batch {
             learned_alpha_mask: Tensor::from_iter(examples.iter().map(|example| f32::from(example.alpha.is_none())), &Device::Cpu)?,
             counts: Counts {
                 label_tokens: targets.iter().map(|target| target.len()).sum(),
+                label_weight: examples.iter().flat_map(|example| &example.weights).map(|weight| f64::from(*weight)).sum(),
                 level_rows: supervised.clone().count(),
                 margins: MarginCounts::of(supervised.flat_map(HormoneLevels::to_array)),
             },
@@ -143,6 +189,50 @@ fn mask(rows: &[&[u32]]) -> Result<Tensor> {
     Ok(Tensor::from_vec(values, (rows.len(), width), &Device::Cpu)?)
 }
 
+fn label_weights(examples: &[EncodedExample]) -> Result<Tensor> {
+    let width = examples.iter().map(|example| example.weights.len()).max().unwrap_or(0).max(1);
+    let values: Vec<f32> =
+        examples.iter().flat_map(|example| example.weights.iter().copied().chain(std::iter::repeat(0.0)).take(width)).collect();
+    Ok(Tensor::from_vec(values, (examples.len(), width), &Device::Cpu)?)
+}
+
 fn width(rows: &[&[u32]]) -> usize {
     rows.iter().map(|row| row.len()).max().unwrap_or(0).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mixture::Kind;
+
+    #[test]
+    fn words_taken_up_from_the_message_count_more_in_any_case_and_the_rest_counts_once() -> Result<()> {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/models/hormone-t5-mini/tokenizer.json");
+        let tokenizer = TextTokenizer::from_json(&std::fs::read(path)?, 1)?;
+        let example = Example {
+            source: "I passed my exam".into(),
+            target: Some("Exam passed, so you can rest.".into()),
+            target_levels: None,
+            reply_levels: None,
+            alpha: None,
+            kind: Kind::Dialogue,
+        };
+        let plain = EncodedExample::new(&example, &tokenizer.for_training(), "", 64)?;
+        assert!(plain.weights.iter().all(|weight| *weight == 1.0));
+        let weighted = plain.clone().with_copies_weighted(&ContentWords::new(&tokenizer), 3.0);
+        let heavy: Vec<String> = weighted
+            .target
+            .iter()
+            .zip(&weighted.weights)
+            .filter(|(_, weight)| **weight == 3.0)
+            .map(|(id, _)| tokenizer.piece(*id))
+            .collect();
+        assert_eq!(heavy.concat().replace('\u{2581}', "").to_lowercase(), "exampassed");
+        let batch = Batch::new(
+            &[weighted, EncodedExample { target: Vec::new(), weights: Vec::new(), ..plain }],
+            &T5Config::from_json(b"{\"vocab_size\": 8000}")?,
+        )?;
+        assert_eq!(batch.label_weights.sum_all()?.to_scalar::<f32>()? as f64, batch.counts.label_weight);
+        Ok(())
+    }
 }

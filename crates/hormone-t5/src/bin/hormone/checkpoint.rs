@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use candle_core::{Device, Tensor, Var};
 use hormone_t5::manifest::ModelFiles;
 use hormone_t5::{HormoneConfig, HormoneT5, T5Config};
 use serde::{Deserialize, Serialize};
 
-use crate::optimizer::AdamW;
+use crate::optimizer::Optimizer;
 
 /// How far a run came.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -23,6 +23,31 @@ pub(crate) struct RunState {
     pub(crate) seconds: f64,
     /// Best value of what early stopping watches, and the step it was seen at.
     pub(crate) best: Option<(f64, u64)>,
+    /// What the last evaluation said of the conditional gain.
+    #[serde(default)]
+    pub(crate) gate: Option<Gate>,
+}
+
+/// The conditional gain and what it must be for the next stage.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+pub(crate) struct Gate {
+    pub(crate) least: f64,
+    pub(crate) measured: f64,
+}
+
+impl RunState {
+    /// An error where the stage had to reach a conditional gain and has not.
+    pub(crate) fn check_gate(&self) -> Result<()> {
+        let Some(Gate { least, measured }) = self.gate else { return Ok(()) };
+        ensure!(
+            measured >= least,
+            "the conditional gain of stage \"{}\" is {measured:.3} after {} steps, but at least {least} was expected: its replies \
+             ignore what was said. Train it longer (a larger total_steps and --resume).",
+            self.stage,
+            self.step
+        );
+        Ok(())
+    }
 }
 
 /// A model folder.
@@ -90,7 +115,7 @@ impl ModelFolder {
     }
 
     /// Writes weights, optimizer and state. Each file is replaced at once, the state last: a crash leaves the former checkpoint or this one.
-    pub(crate) fn save_run(&self, variables: &BTreeMap<String, Var>, optimizer: &AdamW, state: &RunState) -> Result<()> {
+    pub(crate) fn save_run(&self, variables: &BTreeMap<String, Var>, optimizer: &Optimizer, state: &RunState) -> Result<()> {
         self.save_weights(variables)?;
         self.save_tensors("optimizer.safetensors", &optimizer.state()?.into_iter().collect())?;
         self.write("state.json", &serde_json::to_vec_pretty(state)?)
@@ -98,8 +123,12 @@ impl ModelFolder {
 
     /// The optimizer's state and how far the run came.
     pub(crate) fn load_run(&self) -> Result<(HashMap<String, Tensor>, RunState)> {
-        let state = serde_json::from_slice(&self.read("state.json")?).context("state.json is not what a run writes")?;
-        Ok((load_tensors(&self.path.join("optimizer.safetensors"))?, state))
+        Ok((load_tensors(&self.path.join("optimizer.safetensors"))?, self.state()?))
+    }
+
+    /// How far the run came.
+    pub(crate) fn state(&self) -> Result<RunState> {
+        serde_json::from_slice(&self.read("state.json")?).context("state.json is not what a run writes")
     }
 
     fn save_tensors(&self, name: &str, tensors: &HashMap<String, Tensor>) -> Result<()> {

@@ -16,10 +16,18 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Make a vocabulary (unigram with byte fallback) from the training texts.
     Tokenizer(TokenizerArguments),
-    /// Train a model from random weights on a mixture: levels, reflective replies, dialogues, next turns, denoising.
+    /// Print what a stage would learn from: a JSON line for each example, in the order in which a run sees them.
+    Examples(ExamplesArguments),
+    /// Stage 1: from random weights, learn to read: messages are repeated, levels learnt beside it.
     Pretrain(PretrainArguments),
+    /// Stage 2: learn to reply in the tone of the levels.
+    Converse(StageArguments),
+    /// Stage 3: the paper's losses over everything.
+    Finetune(StageArguments),
     /// Fine-tune on the dialogues with the paper's objective.
     Train(TrainArguments),
+    /// Train every variant of the paper's recipe that lacks something, for the same time each, and write one table.
+    Ablate(AblateArguments),
     /// Measure a model on held-out text.
     Eval(EvalArguments),
     /// Write unseen messages with their replies, as they come, to a Markdown file.
@@ -43,6 +51,9 @@ pub(crate) struct TextArguments {
     /// Our own dialogues.
     #[arg(long, default_value = "assets/data/dialogues.jsonl")]
     pub(crate) dialogues: PathBuf,
+    /// Our own single exchanges.
+    #[arg(long, default_value = "assets/data/exchanges.jsonl")]
+    pub(crate) exchanges: PathBuf,
 }
 
 #[derive(Debug, Args)]
@@ -94,11 +105,40 @@ pub(crate) struct PretrainArguments {
     pub(crate) borrow: Option<PathBuf>,
 }
 
+/// A stage after the first.
+#[derive(Debug, Args)]
+pub(crate) struct StageArguments {
+    #[command(flatten)]
+    pub(crate) texts: TextArguments,
+    #[command(flatten)]
+    pub(crate) run: RunArguments,
+    /// Run folder of the stage before; its conditional gain must have passed its gate.
+    #[arg(long)]
+    pub(crate) from: Option<PathBuf>,
+    /// Mixture and learning rate; by default the stage's in crates/hormone-t5/configs.
+    #[arg(long)]
+    pub(crate) config: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExamplesArguments {
+    #[command(flatten)]
+    pub(crate) texts: TextArguments,
+    /// Shape, mixture and learning rate.
+    #[arg(long, default_value = "crates/hormone-t5/configs/pretrain.toml")]
+    pub(crate) config: PathBuf,
+    /// How many; they come in whole batches.
+    #[arg(long, default_value_t = 64)]
+    pub(crate) count: usize,
+}
+
 /// What the fine-tuning follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Recipe {
     /// The paper's, exactly: frozen lower layers, its loss, its learning rates, 50 epochs.
     Paper,
+    /// The same without the block: what the paper compares itself with.
+    Baseline,
 }
 
 #[derive(Debug, Args)]
@@ -116,6 +156,28 @@ pub(crate) struct TrainArguments {
     pub(crate) epochs: u64,
     #[arg(long, default_value_t = 42)]
     pub(crate) seed: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AblateArguments {
+    #[command(flatten)]
+    pub(crate) texts: TextArguments,
+    /// Model folder whose T5 all variants start from; each gets a new block.
+    #[arg(long)]
+    pub(crate) from: PathBuf,
+    /// Folder of the runs; what is done already is not done again.
+    #[arg(long, default_value = "checkpoints/ablations")]
+    pub(crate) run: PathBuf,
+    #[arg(long, default_value_t = 4)]
+    pub(crate) epochs: u64,
+    #[arg(long, default_value_t = 42)]
+    pub(crate) seed: u64,
+    /// Cores to use.
+    #[arg(long, default_value_t = std::thread::available_parallelism().map_or(1, usize::from))]
+    pub(crate) threads: usize,
+    /// Where to write the table.
+    #[arg(long, default_value = "runs/ablations.csv")]
+    pub(crate) output: PathBuf,
 }
 
 #[derive(Debug, Args)]

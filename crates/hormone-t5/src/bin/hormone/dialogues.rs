@@ -1,6 +1,7 @@
 //! Our own dialogues, `assets/data/dialogues.jsonl`, one JSON line each: a message, a flat, a mild and a strong reply to it, and for some the strong
 //! replies in the four other tones.
 
+mod exchanges;
 mod surface;
 #[cfg(test)]
 mod written;
@@ -13,6 +14,7 @@ use anyhow::{Context, Result, bail, ensure};
 use hormone_t5::Tone;
 use serde::Deserialize;
 
+pub(crate) use exchanges::{Exchange, Exchanges, Voice};
 pub(crate) use surface::{SurfaceShares, vary, with_other_name};
 
 /// One dialogue in so many is held out.
@@ -57,12 +59,9 @@ impl Dialogue {
         Tone::ALL.into_iter().filter(|tone| *tone != self.tone && self.other.contains_key(tone.name()))
     }
 
-    /// The message in small letters and digits alone: what makes a dialogue unique.
+    /// What makes a dialogue unique.
     pub(crate) fn key(&self) -> String {
-        let lower = self.input.to_lowercase();
-        let words: Vec<String> =
-            lower.split_whitespace().map(|word| word.chars().filter(|character| character.is_alphanumeric()).collect()).collect();
-        words.into_iter().filter(|word: &String| !word.is_empty()).collect::<Vec<_>>().join(" ")
+        message_key(&self.input)
     }
 
     fn check(&self) -> Result<()> {
@@ -73,6 +72,13 @@ impl Dialogue {
         ensure!(named.is_empty() || named == others, "\"other\" must hold the four other tones, but holds {named:?}");
         Ok(())
     }
+}
+
+/// A message in small letters and digits alone.
+fn message_key(message: &str) -> String {
+    let lower = message.to_lowercase();
+    let words = lower.split_whitespace().map(|word| word.chars().filter(|character| character.is_alphanumeric()).collect::<String>());
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// Reads and checks the file; two dialogues with the same id or the same message are an error.

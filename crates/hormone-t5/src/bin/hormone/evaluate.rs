@@ -96,8 +96,8 @@ impl HeldOut {
     fn report_levels(&self, model: &Model, report: &mut HeldOutReport) -> Result<()> {
         let rows = on_all_cores(&self.levels, |batch| {
             let hidden = model.t5.encode(&batch.input_ids, &batch.attention_mask)?;
-            let output = model.block.forward(&hidden, &batch.attention_mask, model.attention_temperature)?;
-            Ok(as_levels(&output.hormone_levels)?.into_iter().zip(as_levels(&batch.target_levels)?).collect::<Vec<_>>())
+            let levels = model.levels(&hidden, &batch.attention_mask)?;
+            Ok(as_levels(&levels)?.into_iter().zip(as_levels(&batch.target_levels)?).collect::<Vec<_>>())
         })?
         .concat();
         report.level_rows = rows.len();

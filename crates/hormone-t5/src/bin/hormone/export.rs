@@ -48,12 +48,12 @@ pub(crate) fn export(arguments: &ExportArguments) -> Result<()> {
     update_manifest(&arguments.models, entry, arguments.default)
 }
 
-/// Matrices whose rows are whole blocks become Q8_0; norms, biases, queries and position biases stay f32.
+/// T5's matrices whose rows are whole blocks become Q8_0 and the hormone block's f16; norms, biases, queries and position biases stay f32.
 fn write_gguf(variables: &BTreeMap<String, Var>, path: &Path) -> Result<()> {
     let mut tensors = Vec::with_capacity(variables.len());
     for (name, variable) in variables {
         let tensor = variable.as_detached_tensor();
-        let dtype = if is_matrix(name, &tensor) { GgmlDType::Q8_0 } else { GgmlDType::F32 };
+        let dtype = stored_as(name, &tensor);
         // GGUF has no scalars.
         let tensor = if tensor.rank() == 0 { tensor.reshape(1)? } else { tensor };
         tensors.push((name.as_str(), QTensor::quantize(&tensor, dtype)?));
@@ -64,8 +64,16 @@ fn write_gguf(variables: &BTreeMap<String, Var>, path: &Path) -> Result<()> {
     Ok(gguf_file::write(&mut file, &[("general.architecture", &architecture)], &entries)?)
 }
 
-fn is_matrix(name: &str, tensor: &Tensor) -> bool {
-    tensor.rank() == 2 && tensor.dims()[1].is_multiple_of(GgmlDType::Q8_0.block_size()) && !name.contains("relative_attention_bias")
+fn stored_as(name: &str, tensor: &Tensor) -> GgmlDType {
+    let is_matrix = tensor.rank() == 2 && tensor.dims()[1].is_multiple_of(GgmlDType::Q8_0.block_size());
+    if !is_matrix || name.contains("relative_attention_bias") {
+        GgmlDType::F32
+    } else if name.starts_with("hormone_block.") {
+        // Small beside the rest, and what the levels come from: 8 bits would move them.
+        GgmlDType::F16
+    } else {
+        GgmlDType::Q8_0
+    }
 }
 
 fn write_half(variables: &BTreeMap<String, Var>, path: &Path) -> Result<()> {

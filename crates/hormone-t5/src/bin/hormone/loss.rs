@@ -20,11 +20,11 @@ pub(crate) const MARGIN_WEIGHT: f64 = 0.3;
 /// Weight of the diversity loss.
 pub(crate) const DIVERSITY_WEIGHT: f64 = 0.5;
 
-/// Cross-entropy of `labels [B, T]` (u32) under `logits [B, T, V]`, summed where `mask [B, T]` is 1, over `count`.
-pub(crate) fn sequence_loss(logits: &Tensor, labels: &Tensor, mask: &Tensor, count: f64) -> Result<Tensor> {
+/// Cross-entropy of `labels [B, T]` (u32) under `logits [B, T, V]`, each times its `weights [B, T]` (0 on padding), summed, over `count`.
+pub(crate) fn sequence_loss(logits: &Tensor, labels: &Tensor, weights: &Tensor, count: f64) -> Result<Tensor> {
     let (batch, length, vocabulary) = logits.dims3()?;
     let losses = ops::cross_entropy(&logits.reshape((batch * length, vocabulary))?, &labels.flatten_all()?)?; // [B*T]
-    Ok(((losses * mask.flatten_all()?)?.sum_all()? / count)?)
+    Ok(((losses * weights.flatten_all()?)?.sum_all()? / count)?)
 }
 
 /// Squared error of `levels [B, N]` against `targets [B, N]`, over the rows where `mask [B]` is 1; `count` values in all.

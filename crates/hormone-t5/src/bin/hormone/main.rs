@@ -30,14 +30,20 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> Result<()> {
     let cli = Cli::parse();
-    if matches!(cli.command, Command::Pretrain(_) | Command::Train(_) | Command::Eval(_)) {
+    let trains =
+        matches!(cli.command, Command::Pretrain(_) | Command::Converse(_) | Command::Finetune(_) | Command::Train(_) | Command::Ablate(_));
+    if trains || matches!(cli.command, Command::Eval(_)) {
         use_one_thread_per_product();
         keep_freed_memory();
     }
     match cli.command {
         Command::Tokenizer(arguments) => stages::tokenizer(&arguments),
+        Command::Examples(arguments) => stages::examples(&arguments),
         Command::Pretrain(arguments) => stages::pretrain(&arguments),
+        Command::Converse(arguments) => stages::converse(&arguments),
+        Command::Finetune(arguments) => stages::finetune(&arguments),
         Command::Train(arguments) => stages::train(&arguments),
+        Command::Ablate(arguments) => stages::ablate(&arguments),
         Command::Eval(arguments) => evaluation::eval(&arguments),
         Command::Samples(arguments) => evaluation::samples(&arguments),
         Command::Export(arguments) => export::export(&arguments),

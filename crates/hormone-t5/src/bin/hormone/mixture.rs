@@ -11,18 +11,19 @@ use anyhow::{Context, Result, ensure};
 use hormone_t5::{HormoneLevels, Tone};
 use rand::distr::Distribution;
 use rand::distr::weighted::WeightedIndex;
-use rand::seq::IndexedRandom;
+use rand::seq::{IndexedRandom, IteratorRandom};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use serde::Serialize;
 
 use crate::corpora::{Corpora, LabelledText, TurnPair, is_coarse, share_a_word};
-use crate::dialogues::{Dialogue, Split, SurfaceShares, stable_hash, vary, with_other_name};
+use crate::dialogues::{Dialogue, Exchange, Exchanges, Split, SurfaceShares, Voice, stable_hash, vary, with_other_name};
 use crate::reflection::Frames;
 pub(crate) use config::MixtureConfig;
 use reflections::{Reflected, Reflections};
 
 /// Something to learn from.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Example {
     /// What the encoder reads.
     pub(crate) source: String,
@@ -39,7 +40,8 @@ pub(crate) struct Example {
 }
 
 /// The parts of the mixture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Kind {
     /// A labelled text, with a reflective reply or none.
     Levels,
@@ -51,11 +53,13 @@ pub(crate) enum Kind {
     NextTurn,
     /// Lost words to be filled in.
     Denoise,
+    /// The message itself, typed cleanly: reading every word, whatever the levels.
+    Repeat,
 }
 
 impl Kind {
     /// All, in the order of [`MixtureConfig::weights`].
-    pub(crate) const ALL: [Self; 5] = [Self::Levels, Self::Reflection, Self::Dialogue, Self::NextTurn, Self::Denoise];
+    pub(crate) const ALL: [Self; 6] = [Self::Levels, Self::Reflection, Self::Dialogue, Self::NextTurn, Self::Denoise, Self::Repeat];
 }
 
 impl Example {
@@ -81,6 +85,28 @@ impl Example {
         };
         let strong = Tone::ALL.into_iter().filter_map(|tone| Some(with(dialogue.strong_reply(tone)?, Some(tone), 0.4)));
         std::iter::once(with(&dialogue.flat, None, 0.0)).chain(strong).collect()
+    }
+
+    /// An exchange as it was written, each reply under its voice's levels; the message's levels are asked for once.
+    fn of_exchange(exchange: &Exchange) -> Vec<Self> {
+        if exchange.replies.is_empty() {
+            let (source, target_levels) = (exchange.input.clone(), Some(exchange.tone.levels()));
+            return vec![Self { source, target: None, target_levels, reply_levels: None, alpha: Some(0.0), kind: Kind::Levels }];
+        }
+        let replies = exchange.replies.iter().enumerate();
+        let examples = replies.map(|(index, (voice, reply))| Self {
+            source: exchange.input.clone(),
+            target: Some(reply.clone()),
+            target_levels: (index == 0).then(|| exchange.tone.levels()),
+            reply_levels: voice.tone().map(Tone::levels),
+            alpha: Some(match voice {
+                Voice::Flat => 0.0,
+                Voice::Mild(_) => 0.22,
+                Voice::Strong(_) => 0.4,
+            }),
+            kind: Kind::Dialogue,
+        });
+        examples.collect()
     }
 
     /// A labelled text without a reply, with its tone's levels; `None` where its feelings are of several tones.
@@ -119,6 +145,11 @@ pub(crate) struct Mixture {
     tones: WeightedIndex<f64>,
     reflections: Reflections,
     dialogues: Vec<Dialogue>,
+    /// Those with a reply come first.
+    exchanges: Vec<Exchange>,
+    answered: usize,
+    /// Flat and strong replies with the tone that they show.
+    voiced: Vec<(String, Tone)>,
     /// Turn pairs: persona chat, topical chat, personality chat, QnA chitchat, ChatterBot.
     turns: Vec<Vec<TurnPair>>,
     turn_lists: WeightedIndex<f64>,
@@ -128,11 +159,11 @@ pub(crate) struct Mixture {
 
 impl Mixture {
     /// Prepares everything that is drawn from.
-    pub(crate) fn new(corpora: Corpora, split: Split, config: MixtureConfig, seed: u64) -> Result<Self> {
+    pub(crate) fn new(corpora: Corpora, split: Split, exchanges: Exchanges, config: MixtureConfig, seed: u64) -> Result<Self> {
         config.check()?;
         let frames = Frames::load()?;
         let (reflections, unseen) = Reflections::new(&corpora, frames);
-        let held_out = held_out(&corpora, &split, &reflections, &unseen);
+        let held_out = held_out(&corpora, &split, &exchanges.validation, &reflections, &unseen);
         let labelled: Vec<Vec<Reflected>> =
             Tone::ALL.into_iter().map(Some).chain([None]).map(|tone| rows_of(&corpora.goemotions.train, tone)).collect();
         let balanced = |count: usize| (count as f64).powf(1.0 - config.tone_balance);
@@ -152,7 +183,10 @@ impl Mixture {
         // Small talk that takes nothing up from the message teaches to ignore it.
         let related = |pairs: Vec<TurnPair>| pairs.into_iter().filter(|pair| share_a_word(&pair.message, &pair.reply)).collect();
         let turns = vec![related(persona_chat), related(topical_chat), personality_chat, qna_chitchat, chatterbot];
-        let sentences = [common_voice, tatoeba, tinystories.train, storybooks, persona_facts].concat();
+        let mut sentences = [common_voice, tatoeba, tinystories.train, storybooks, persona_facts].concat();
+        sentences.retain(|sentence| !is_held_out(sentence));
+        let (answered, messages): (Vec<Exchange>, Vec<Exchange>) =
+            exchanges.train.into_iter().partition(|exchange| !exchange.replies.is_empty());
         ensure!(
             !split.train.is_empty() && labelled.iter().take(Tone::ALL.len()).all(|rows| !rows.is_empty()),
             "expected dialogues, and labelled texts of every tone, to train on"
@@ -166,7 +200,10 @@ impl Mixture {
             .context("expected turn pairs to train on")?,
             labelled,
             reflections,
+            voiced: voiced(&split.train, &answered),
             dialogues: split.train,
+            answered: answered.len(),
+            exchanges: [answered, messages].concat(),
             turns,
             sentences,
             held_out,
@@ -194,15 +231,17 @@ impl Mixture {
             Kind::Dialogue => self.dialogue(rng),
             Kind::NextTurn => self.next_turn(rng),
             Kind::Denoise => self.denoise(rng),
+            Kind::Repeat => self.repeat(rng),
         }
     }
 
     fn labelled_text(&self, rng: &mut ChaCha8Rng) -> Example {
         if rng.random_bool(self.config.own_levels) {
-            let dialogue = &self.dialogues[rng.random_range(0..self.dialogues.len())];
-            let input = with_other_name(&[&dialogue.input], rng).concat();
-            let source = vary(&without_words(&input, self.config.lost_words, rng), SurfaceShares::FULL, rng);
-            return Example { target: None, alpha: Some(0.0), source, kind: Kind::Levels, ..Example::paper(dialogue) };
+            let (message, tone) = self.own_text(rng);
+            let message = with_other_name(&[message], rng).concat();
+            let source = vary(&without_words(&message, self.config.lost_words, rng), SurfaceShares::FULL, rng);
+            let target_levels = Some(tone.levels());
+            return Example { source, target: None, target_levels, reply_levels: None, alpha: Some(0.0), kind: Kind::Levels };
         }
         let rows = &self.labelled[self.tones.sample(rng)];
         let row = &rows[rng.random_range(0..rows.len())];
@@ -214,7 +253,35 @@ impl Mixture {
         Example { source, target: None, target_levels: row.levels, reply_levels: None, alpha: Some(0.0), kind: Kind::Levels }
     }
 
+    /// A text written for this project: a message, or a reply that shows its voice as a message would.
+    fn own_text(&self, rng: &mut ChaCha8Rng) -> (&str, Tone) {
+        if !self.voiced.is_empty() && rng.random_bool(self.config.voiced_replies) {
+            let (reply, tone) = &self.voiced[rng.random_range(0..self.voiced.len())];
+            return (reply, *tone);
+        }
+        let place = rng.random_range(0..self.dialogues.len() + self.exchanges.len());
+        match self.dialogues.get(place) {
+            Some(dialogue) => (&dialogue.input, dialogue.tone),
+            None => (&self.exchanges[place - self.dialogues.len()].input, self.exchanges[place - self.dialogues.len()].tone),
+        }
+    }
+
+    fn exchange(&self, rng: &mut ChaCha8Rng) -> Example {
+        let exchange = &self.exchanges[rng.random_range(0..self.answered)];
+        let (voice, reply) = exchange.replies.iter().choose(rng).expect("answered exchanges have a reply");
+        let (reply_tone, alpha) = match *voice {
+            Voice::Flat => (None, Some(0.0)),
+            Voice::Mild(tone) => (Some(tone), Some(rng.random_range(MILD_ALPHA))),
+            Voice::Strong(tone) if tone == exchange.tone && rng.random_bool(self.config.learned_alpha) => (Some(tone), None),
+            Voice::Strong(tone) => (Some(tone), Some(rng.random_range(STRONG_ALPHA))),
+        };
+        self.own_reply(&exchange.input, exchange.tone, reply, reply_tone, alpha, rng)
+    }
+
     fn dialogue(&self, rng: &mut ChaCha8Rng) -> Example {
+        if self.answered > 0 && rng.random_bool(self.config.exchanges) {
+            return self.exchange(rng);
+        }
         let dialogue = &self.dialogues[rng.random_range(0..self.dialogues.len())];
         let own = dialogue.tone;
         let others: Vec<Tone> = dialogue.other_tones().collect();
@@ -229,10 +296,23 @@ impl Mixture {
                 _ => (dialogue.strong.as_str(), Some(own), Some(rng.random_range(STRONG_ALPHA))),
             },
         };
+        self.own_reply(&dialogue.input, own, reply, reply_tone, alpha, rng)
+    }
+
+    /// A written reply of `reply_tone` (flat where there is none) to a message of tone `own`.
+    fn own_reply(
+        &self,
+        message: &str,
+        own: Tone,
+        reply: &str,
+        reply_tone: Option<Tone>,
+        alpha: Option<f32>,
+        rng: &mut ChaCha8Rng,
+    ) -> Example {
         // Predicted levels must serve as well as given ones, where both say the same.
-        let predicted = reply_tone == Some(own) && rng.random_bool(self.config.predicted_levels);
+        let predicted = reply_tone == Some(own) && (alpha.is_none() || rng.random_bool(self.config.predicted_levels));
         let reply_levels = reply_tone.filter(|_| !predicted).map(|tone| jittered(tone, self.config.level_jitter, rng));
-        let mut texts = with_other_name(&[&dialogue.input, reply], rng).into_iter();
+        let mut texts = with_other_name(&[message, reply], rng).into_iter();
         let source = vary(&texts.next().unwrap_or_default(), SurfaceShares::LIGHT, rng);
         Example { source, target: texts.next(), target_levels: Some(own.levels()), reply_levels, alpha, kind: Kind::Dialogue }
     }
@@ -271,6 +351,19 @@ impl Mixture {
             kind: Kind::Denoise,
         }
     }
+
+    fn repeat(&self, rng: &mut ChaCha8Rng) -> Example {
+        let sentence = &self.sentences[rng.random_range(0..self.sentences.len())];
+        let tone = Tone::ALL.choose(rng).copied().filter(|_| !rng.random_bool(self.config.flat));
+        Example {
+            source: vary(sentence, SurfaceShares::FULL, rng),
+            target: Some(sentence.clone()),
+            target_levels: None,
+            reply_levels: tone.map(|tone| jittered(tone, self.config.level_jitter, rng)),
+            alpha: Some(if tone.is_some() { rng.random_range(MILD_ALPHA.start..=*STRONG_ALPHA.end()) } else { 0.0 }),
+            kind: Kind::Repeat,
+        }
+    }
 }
 
 impl Corpora {
@@ -278,6 +371,19 @@ impl Corpora {
     pub(crate) fn goemotions_test(data: &std::path::Path) -> Result<Vec<Example>> {
         Ok(Self::goemotions(data)?.test.iter().filter_map(Example::levels).collect())
     }
+}
+
+fn voiced(dialogues: &[Dialogue], exchanges: &[Exchange]) -> Vec<(String, Tone)> {
+    let of_dialogues = dialogues.iter().flat_map(|dialogue| {
+        let strong = Tone::ALL.into_iter().filter_map(|tone| Some((dialogue.strong_reply(tone)?.to_string(), tone)));
+        strong.chain([(dialogue.flat.clone(), Tone::Neutral)])
+    });
+    let of_exchanges = exchanges.iter().flat_map(|exchange| &exchange.replies).filter_map(|(voice, reply)| match voice {
+        Voice::Flat => Some((reply.clone(), Tone::Neutral)),
+        Voice::Mild(_) => None,
+        Voice::Strong(tone) => Some((reply.clone(), *tone)),
+    });
+    of_dialogues.chain(of_exchanges).collect()
 }
 
 /// Each word is lost with probability `share`; one at least stays.
@@ -298,7 +404,7 @@ fn rows_of(rows: &[LabelledText], tone: Option<Tone>) -> Vec<Reflected> {
     rows.filter(|row| row.reflection.is_none() || !is_held_out(&row.text)).collect()
 }
 
-fn held_out(corpora: &Corpora, split: &Split, reflections: &Reflections, unseen: &[Reflected]) -> Vec<Example> {
+fn held_out(corpora: &Corpora, split: &Split, exchanges: &[Exchange], reflections: &Reflections, unseen: &[Reflected]) -> Vec<Example> {
     let rows: Vec<Example> = corpora.goemotions.dev.iter().filter_map(Example::levels).collect();
     let step = rows.len().div_ceil(WATCHED_ROWS).max(1);
     let mut examples: Vec<Example> = rows.into_iter().step_by(step).collect();
@@ -307,6 +413,7 @@ fn held_out(corpora: &Corpora, split: &Split, reflections: &Reflections, unseen:
         replies.iter_mut().skip(1).for_each(|example| example.target_levels = None);
         examples.extend(replies);
     }
+    examples.extend(exchanges.iter().flat_map(Example::of_exchange));
     examples.extend(reflections.held_out(unseen));
     examples.retain(|example| example.target.as_deref().is_none_or(|reply| !is_coarse(reply)));
     examples

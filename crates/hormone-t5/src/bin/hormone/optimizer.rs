@@ -1,7 +1,9 @@
-//! AdamW whose state can be saved, with the gradient clipped by its global norm.
+//! AdamW, and for layers' matrices Muon where it is asked for; the state can be saved, and the gradient is clipped by its global norm.
 //!
 //! candle's own AdamW keeps its moments private, so a run could not be resumed. Source: Loshchilov and Hutter, *Decoupled Weight Decay
 //! Regularization*; the same order of operations as PyTorch's.
+
+mod muon;
 
 use std::collections::BTreeMap;
 
@@ -12,53 +14,96 @@ const BETA1: f32 = 0.9;
 const BETA2: f32 = 0.999;
 const EPSILON: f32 = 1e-8;
 
+/// Layers whose matrices Muon moves: not embeddings, norms and biases of positions, and not the block, whose matrices are small.
+const LAYERS: [&str; 2] = ["t5.encoder.block.", "t5.decoder.block."];
+
 /// A gradient for each variable's name.
 pub(crate) type Gradients = BTreeMap<String, Vec<f32>>;
 
 /// The optimizer's state.
 #[derive(Clone, Debug)]
-pub(crate) struct AdamW {
+pub(crate) struct Optimizer {
     moments: BTreeMap<String, Moments>,
     steps: u64,
-    weight_decay: f32,
-    /// Largest global norm of the gradient.
-    max_norm: f32,
+    settings: OptimizerSettings,
 }
 
-#[derive(Clone, Debug)]
+/// How the weights are moved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct OptimizerSettings {
+    pub(crate) weight_decay: f64,
+    /// Largest global norm of the gradient.
+    pub(crate) max_norm: f64,
+    /// Muon for the matrices of the encoder's and decoder's layers; else AdamW for everything.
+    pub(crate) muon: bool,
+}
+
+#[derive(Clone, Debug, Default)]
 struct Moments {
     first: Vec<f32>,
+    /// Empty under Muon.
     second: Vec<f32>,
 }
 
-impl AdamW {
-    pub(crate) fn new(weight_decay: f64, max_norm: f64) -> Self {
-        Self { moments: BTreeMap::new(), steps: 0, weight_decay: weight_decay as f32, max_norm: max_norm as f32 }
+/// One variable's step.
+struct Task<'a> {
+    name: &'a str,
+    variable: &'a Var,
+    gradient: &'a [f32],
+    moments: Moments,
+}
+
+/// What AdamW corrects its moments by, and the clip.
+#[derive(Clone, Copy)]
+struct Step {
+    rate: f32,
+    clip: f32,
+    correction1: f32,
+    correction2: f32,
+}
+
+impl Optimizer {
+    pub(crate) fn new(settings: OptimizerSettings) -> Self {
+        Self { moments: BTreeMap::new(), steps: 0, settings }
     }
 
-    /// One step; gives the gradient's norm before clipping. Variables without a gradient stay as they are.
-    pub(crate) fn step(&mut self, variables: &BTreeMap<String, Var>, gradients: &Gradients, learning_rate: f64) -> Result<f32> {
+    /// One step, its variables dealt to `threads`; gives the gradient's norm before clipping. Variables without a gradient stay as they are.
+    pub(crate) fn step(
+        &mut self,
+        variables: &BTreeMap<String, Var>,
+        gradients: &Gradients,
+        learning_rate: f64,
+        threads: usize,
+    ) -> Result<f32> {
         let norm = gradients.values().flatten().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt() as f32;
-        let clip = if norm > self.max_norm { self.max_norm / (norm + 1e-6) } else { 1.0 };
+        let max_norm = self.settings.max_norm as f32;
         self.steps += 1;
-        let correction1 = 1.0 - BETA1.powi(self.steps.min(100_000) as i32);
-        let correction2 = (1.0 - BETA2.powi(self.steps.min(100_000) as i32)).sqrt();
-        let rate = learning_rate as f32;
+        let steps = self.steps.min(100_000) as i32;
+        let step = Step {
+            rate: learning_rate as f32,
+            clip: if norm > max_norm { max_norm / (norm + 1e-6) } else { 1.0 },
+            correction1: 1.0 - BETA1.powi(steps),
+            correction2: (1.0 - BETA2.powi(steps)).sqrt(),
+        };
+        let mut tasks: Vec<Task<'_>> = Vec::new();
         for (name, gradient) in gradients {
             let Some(variable) = variables.get(name) else { continue };
-            let count = gradient.len();
-            let moments = self.moments.entry(name.clone()).or_insert_with(|| Moments { first: vec![0.0; count], second: vec![0.0; count] });
-            let mut values: Vec<f32> = variable.flatten_all()?.to_vec1()?;
-            let states = moments.first.iter_mut().zip(&mut moments.second);
-            for ((value, gradient), (first, second)) in values.iter_mut().zip(gradient).zip(states) {
-                let gradient = gradient * clip;
-                *first = BETA1 * *first + (1.0 - BETA1) * gradient;
-                *second = BETA2 * *second + (1.0 - BETA2) * gradient * gradient;
-                *value *= 1.0 - rate * self.weight_decay;
-                *value -= rate / correction1 * *first / (second.sqrt() / correction2 + EPSILON);
-            }
-            variable.set(&Tensor::from_vec(values, variable.shape(), &Device::Cpu)?)?;
+            tasks.push(Task { name, variable, gradient, moments: self.moments.remove(name).unwrap_or_default() });
         }
+        // The largest first, dealt in turn.
+        tasks.sort_by_key(|task| std::cmp::Reverse(task.gradient.len()));
+        let mut hands: Vec<Vec<Task<'_>>> = (0..threads.max(1)).map(|_| Vec::new()).collect();
+        for (index, task) in tasks.into_iter().enumerate() {
+            hands[index % threads.max(1)].push(task);
+        }
+        let settings = self.settings;
+        let work = |hand: &mut Vec<Task<'_>>| hand.iter_mut().try_for_each(|task| task.run(step, settings));
+        let results: Vec<Result<()>> = std::thread::scope(|scope| {
+            let threads: Vec<_> = hands.iter_mut().map(|hand| scope.spawn(|| work(hand))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        });
+        self.moments.extend(hands.into_iter().flatten().map(|task| (task.name.to_string(), task.moments)));
+        results.into_iter().collect::<Result<()>>()?;
         Ok(norm)
     }
 
@@ -67,7 +112,9 @@ impl AdamW {
         let mut tensors = BTreeMap::new();
         for (name, moments) in &self.moments {
             tensors.insert(format!("{name}.first"), Tensor::new(moments.first.as_slice(), &Device::Cpu)?);
-            tensors.insert(format!("{name}.second"), Tensor::new(moments.second.as_slice(), &Device::Cpu)?);
+            if !moments.second.is_empty() {
+                tensors.insert(format!("{name}.second"), Tensor::new(moments.second.as_slice(), &Device::Cpu)?);
+            }
         }
         Ok(tensors)
     }
@@ -78,9 +125,43 @@ impl AdamW {
         self.moments.clear();
         for (key, first) in tensors {
             let Some(name) = key.strip_suffix(".first") else { continue };
-            let Some(second) = tensors.get(&format!("{name}.second")) else { continue };
-            self.moments.insert(name.to_string(), Moments { first: first.to_vec1()?, second: second.to_vec1()? });
+            let second = tensors.get(&format!("{name}.second")).map(Tensor::to_vec1).transpose()?.unwrap_or_default();
+            self.moments.insert(name.to_string(), Moments { first: first.to_vec1()?, second });
         }
         Ok(())
     }
+}
+
+impl Task<'_> {
+    fn run(&mut self, step: Step, settings: OptimizerSettings) -> Result<()> {
+        let shape = match self.variable.dims() {
+            [rows, columns] if settings.muon && is_layer_matrix(self.name) => Some((*rows, *columns)),
+            _ => None,
+        };
+        let mut values: Vec<f32> = self.variable.flatten_all()?.to_vec1()?;
+        let kept = 1.0 - step.rate * settings.weight_decay as f32;
+        self.moments.first.resize(values.len(), 0.0);
+        if let Some(shape) = shape {
+            let update = muon::update(&mut self.moments.first, self.gradient, shape)?;
+            for (value, update) in values.iter_mut().zip(update) {
+                *value = *value * kept - step.rate * update;
+            }
+        } else {
+            self.moments.second.resize(values.len(), 0.0);
+            let states = self.moments.first.iter_mut().zip(&mut self.moments.second);
+            for ((value, gradient), (first, second)) in values.iter_mut().zip(self.gradient).zip(states) {
+                let gradient = gradient * step.clip;
+                *first = BETA1 * *first + (1.0 - BETA1) * gradient;
+                *second = BETA2 * *second + (1.0 - BETA2) * gradient * gradient;
+                *value *= kept;
+                *value -= step.rate / step.correction1 * *first / (second.sqrt() / step.correction2 + EPSILON);
+            }
+        }
+        self.variable.set(&Tensor::from_vec(values, self.variable.shape(), &Device::Cpu)?)?;
+        Ok(())
+    }
+}
+
+fn is_layer_matrix(name: &str) -> bool {
+    LAYERS.iter().any(|layers| name.starts_with(layers)) && !name.contains("relative_attention_bias")
 }

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::batch::EncodedExample;
-use crate::checkpoint::{ModelFolder, RunState};
+use crate::checkpoint::{Gate, ModelFolder, RunState};
 use crate::evaluate::{HeldOut, HeldOutReport};
 use crate::schedule::Schedule;
 use crate::trainer::{LossReport, Trainer};
@@ -37,6 +37,8 @@ pub(crate) struct RunOptions {
     /// Go on from the checkpoint in the folder.
     pub(crate) resume: bool,
     pub(crate) early_stop: Option<EarlyStop>,
+    /// Gate of the stage.
+    pub(crate) least_conditional_gain: Option<f64>,
 }
 
 /// Ends a run whose held-out total has not improved for `patience_steps`, once `after_steps` are done.
@@ -92,6 +94,7 @@ pub(crate) fn run(
             // A hidden bar (output to a file) prints nothing.
             progress.suspend(|| println!("{line}"));
             recent = Recent::default();
+            state.gate = options.least_conditional_gain.map(|least| Gate { least, measured: report.conditional_gain });
             if state.best.is_none_or(|(best, _)| report.total() < best) {
                 state.best = Some((report.total(), state.step));
                 folder.write("best.json", &serde_json::to_vec_pretty(&report)?)?;
@@ -118,6 +121,7 @@ pub(crate) fn run(
         }
     }
     progress.finish();
+    state.check_gate()?;
     Ok(state)
 }
 
@@ -126,7 +130,7 @@ fn start(trainer: &mut Trainer, folder: &ModelFolder, options: &RunOptions) -> R
         if folder.holds_run() {
             bail!("{} already holds a run: go on with --resume, or name another folder.", folder.path().display());
         }
-        return Ok(RunState { stage: options.stage.to_string(), step: 0, seconds: 0.0, best: None });
+        return Ok(RunState { stage: options.stage.to_string(), step: 0, seconds: 0.0, best: None, gate: None });
     }
     let (optimizer, state) = folder.load_run()?;
     if state.stage != options.stage {

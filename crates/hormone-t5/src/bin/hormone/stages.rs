@@ -1,82 +1,44 @@
-//! The stages of a model's life: vocabulary, training from random weights, fine-tuning as in the paper.
+//! The stages of a model's life: a vocabulary, reading (from random weights), replying, the paper's losses over everything; and the paper's own recipe.
+
+mod ablate;
+mod config;
+mod paper;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use candle_core::{Device, Tensor, Var};
-use hormone_t5::{Hormone, HormoneConfig, T5Config, TextTokenizer};
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
-use serde::{Deserialize, Serialize};
+use hormone_t5::{HormoneConfig, T5Config, TextTokenizer};
 
-use crate::batch::EncodedExample;
+use crate::batch::{ContentWords, EncodedExample};
 use crate::checkpoint::ModelFolder;
-use crate::cli::{PretrainArguments, Recipe, RunArguments, TokenizerArguments, TrainArguments};
+use crate::cli::{ExamplesArguments, PretrainArguments, RunArguments, StageArguments, TextArguments, TokenizerArguments};
 use crate::corpora::Corpora;
-use crate::dialogues::{self, Split};
+use crate::dialogues::{self, Dialogue, Exchanges, Split};
 use crate::evaluate::HeldOut;
-use crate::mixture::{Example, Mixture, MixtureConfig};
-use crate::run::{self, EarlyStop, RunOptions};
+use crate::mixture::{Example, Mixture};
+use crate::optimizer::OptimizerSettings;
+use crate::run::{self, RunOptions};
 use crate::schedule::Schedule;
-use crate::trainer::{Objective, Trainer, TrainerOptions};
+use crate::trainer::{Trainer, TrainerOptions};
 use crate::{embeddings, tokenizer_training};
+pub(crate) use ablate::ablate;
+use config::StageConfig;
+pub(crate) use paper::train;
 
 const END_TOKEN: u32 = 1;
-
-/// `configs/pretrain.toml`.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct PretrainConfig {
-    seed: u64,
-    batch_size: usize,
-    max_tokens: usize,
-    total_steps: u64,
-    evaluate_every: u64,
-    checkpoint_every: u64,
-    learning_rate: f64,
-    warmup_steps: u64,
-    final_factor: f64,
-    weight_decay: f64,
-    clip_norm: f64,
-    hormone_weight: f64,
-    margin_weight: f64,
-    diversity_weight: f64,
-    model: ModelShape,
-    mixture: MixtureConfig,
-}
-
-/// The shape of a model to train from random weights.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct ModelShape {
-    d_model: usize,
-    d_kv: usize,
-    d_ff: usize,
-    num_heads: usize,
-    num_layers: usize,
-    num_decoder_layers: usize,
-    dropout_rate: f64,
-}
-
-impl ModelShape {
-    fn t5_config(&self, vocab_size: usize) -> Result<T5Config> {
-        let json = serde_json::json!({
-            "vocab_size": vocab_size, "d_model": self.d_model, "d_kv": self.d_kv, "d_ff": self.d_ff, "num_heads": self.num_heads,
-            "num_layers": self.num_layers, "num_decoder_layers": self.num_decoder_layers, "dropout_rate": self.dropout_rate,
-        });
-        Ok(T5Config::from_json(&serde_json::to_vec(&json)?)?)
-    }
-}
 
 /// Makes a vocabulary.
 pub(crate) fn tokenizer(arguments: &TokenizerArguments) -> Result<()> {
     let corpora = Corpora::load(&arguments.texts.data)?;
     let dialogues = dialogues::load(&arguments.texts.dialogues)?;
-    let json = tokenizer_training::train(&corpora, &dialogues, arguments.vocab_size)?;
+    let exchanges = Exchanges::load(&arguments.texts.exchanges, 0)?;
+    let own: Vec<&str> = dialogues.iter().flat_map(Dialogue::texts).chain(exchanges.texts()).collect();
+    let json = tokenizer_training::train(&corpora, &own, arguments.vocab_size)?;
     if let Some(folder) = arguments.output.parent() {
         fs::create_dir_all(folder)?;
     }
@@ -85,58 +47,127 @@ pub(crate) fn tokenizer(arguments: &TokenizerArguments) -> Result<()> {
     Ok(())
 }
 
-/// Trains from random weights, or goes on.
+/// Prints what a run would learn from.
+pub(crate) fn examples(arguments: &ExamplesArguments) -> Result<()> {
+    let config = StageConfig::read(&arguments.config)?;
+    let mixture = mixture(&config, &arguments.texts)?;
+    let mut output = std::io::stdout().lock();
+    for step in 0..arguments.count.div_ceil(config.batch_size) as u64 {
+        for example in mixture.batch(step, config.batch_size) {
+            serde_json::to_writer(&mut output, &example)?;
+            writeln!(output)?;
+        }
+    }
+    Ok(())
+}
+
+fn mixture(config: &StageConfig, texts: &TextArguments) -> Result<Mixture> {
+    let split = Split::new(dialogues::load(&texts.dialogues)?, config.seed);
+    let exchanges = Exchanges::load(&texts.exchanges, config.seed)?;
+    Mixture::new(Corpora::load(&texts.data)?, split, exchanges, config.mixture.clone(), config.seed)
+}
+
+/// Stage 1: from random weights, learn to read.
 pub(crate) fn pretrain(arguments: &PretrainArguments) -> Result<()> {
-    let text = fs::read_to_string(&arguments.config).with_context(|| format!("cannot read {}", arguments.config.display()))?;
-    let config: PretrainConfig =
-        toml::from_str(&text).with_context(|| format!("{} is not a training configuration", arguments.config.display()))?;
-    let folder = ModelFolder::new(&arguments.run.run);
-    let (t5_config, hormone_config, tokenizer_json, variables) = if arguments.run.resume {
-        (folder.config()?, folder.hormone_config()?, folder.tokenizer()?, folder.variables()?)
-    } else {
-        let tokenizer_json = fs::read(&arguments.tokenizer)
+    let config = StageConfig::read(&arguments.config)?;
+    let begin = || {
+        let tokenizer = fs::read(&arguments.tokenizer)
             .with_context(|| format!("cannot read {}: make it with `hormone tokenizer`", arguments.tokenizer.display()))?;
-        let t5_config = config.model.t5_config(TextTokenizer::from_json(&tokenizer_json, END_TOKEN)?.vocab_size())?;
-        let variables = first_variables(&tokenizer_json, &t5_config, arguments.borrow.as_deref(), config.seed)?;
+        let shape = config.model.as_ref().with_context(|| format!("{}: expected a [model]", arguments.config.display()))?;
+        let t5_config = shape.t5_config(TextTokenizer::from_json(&tokenizer, END_TOKEN)?.vocab_size())?;
+        let variables = first_variables(&tokenizer, &t5_config, arguments.borrow.as_deref(), config.seed)?;
         let hormone_config = HormoneConfig { max_source_tokens: config.max_tokens, ..HormoneConfig::default() };
-        (t5_config, hormone_config, tokenizer_json, variables)
+        Ok(Setup { t5_config, hormone_config, tokenizer, variables })
     };
-    let tokenizer = TextTokenizer::from_json(&tokenizer_json, END_TOKEN)?.for_training();
+    train_on_mixture("pretrain", &config, &arguments.texts, &arguments.run, begin)
+}
+
+/// Stage 2: learn to reply in the tone of the levels.
+pub(crate) fn converse(arguments: &StageArguments) -> Result<()> {
+    next_stage("converse", arguments)
+}
+
+/// Stage 3: the paper's losses over everything.
+pub(crate) fn finetune(arguments: &StageArguments) -> Result<()> {
+    next_stage("finetune", arguments)
+}
+
+/// A stage that starts from the model of another, if that reached its conditional gain.
+fn next_stage(stage: &'static str, arguments: &StageArguments) -> Result<()> {
+    let path = arguments.config.clone().unwrap_or_else(|| format!("crates/hormone-t5/configs/{stage}.toml").into());
+    let config = StageConfig::read(&path)?;
+    let begin = || {
+        let from = arguments.from.as_ref().context("expected --from, the run folder of the stage before, or --resume")?;
+        let from = ModelFolder::new(from);
+        from.state()?.check_gate().with_context(|| format!("{} cannot be built on", from.path().display()))?;
+        Setup::read(&from)
+    };
+    train_on_mixture(stage, &config, &arguments.texts, &arguments.run, begin)
+}
+
+/// What a stage starts with.
+struct Setup {
+    t5_config: T5Config,
+    hormone_config: HormoneConfig,
+    tokenizer: Vec<u8>,
+    variables: BTreeMap<String, Var>,
+}
+
+impl Setup {
+    fn read(folder: &ModelFolder) -> Result<Self> {
+        Ok(Self {
+            t5_config: folder.config()?,
+            hormone_config: folder.hormone_config()?,
+            tokenizer: folder.tokenizer()?,
+            variables: folder.variables()?,
+        })
+    }
+}
+
+fn train_on_mixture(
+    stage: &'static str,
+    config: &StageConfig,
+    texts: &TextArguments,
+    run: &RunArguments,
+    begin: impl FnOnce() -> Result<Setup>,
+) -> Result<()> {
+    let folder = ModelFolder::new(&run.run);
+    let setup = if run.resume { Setup::read(&folder)? } else { begin()? };
+    let tokenizer = TextTokenizer::from_json(&setup.tokenizer, setup.t5_config.eos_token_id)?;
+    let content_words = ContentWords::new(&tokenizer);
+    let tokenizer = tokenizer.for_training();
     let options = TrainerOptions {
-        objective: Objective {
-            hormone_weight: config.hormone_weight,
-            margin_weight: config.margin_weight,
-            diversity_weight: config.diversity_weight,
-        },
-        weight_decay: config.weight_decay,
-        clip_norm: config.clip_norm,
-        threads: arguments.run.threads,
+        objective: config.objective(),
+        optimizer: OptimizerSettings { weight_decay: config.weight_decay, max_norm: config.clip_norm, muon: config.muon },
+        threads: run.threads,
         seed: config.seed,
         frozen: Vec::new(),
+        hormones: 6,
     };
-    let mut trainer = Trainer::new(t5_config, hormone_config, variables, &options)?;
-    folder.save_setup(&trainer.config, &trainer.hormone_config, &tokenizer_json)?;
+    let mut trainer = Trainer::new(setup.t5_config, setup.hormone_config, setup.variables, &options)?;
+    folder.save_setup(&trainer.config, &trainer.hormone_config, &setup.tokenizer)?;
 
-    let split = Split::new(dialogues::load(&arguments.texts.dialogues)?, config.seed);
-    let mixture = Mixture::new(Corpora::load(&arguments.texts.data)?, split, config.mixture.clone(), config.seed)?;
+    let mixture = mixture(config, texts)?;
     let encode = |example: &Example| EncodedExample::new(example, &tokenizer, "", config.max_tokens);
     let held_out = mixture.held_out().iter().map(encode).collect::<Result<Vec<_>>>()?;
     let held_out = HeldOut::new(&held_out, &trainer.config)?;
     let schedule =
         Schedule::WarmupCosine { warmup_steps: config.warmup_steps, total_steps: config.total_steps, final_factor: config.final_factor };
     let options = RunOptions {
-        stage: "pretrain",
-        curve: curve_path(&arguments.run),
+        stage,
+        curve: curve_path(run),
         learning_rate: config.learning_rate,
         schedule,
         total_steps: config.total_steps,
         evaluate_every: config.evaluate_every,
         checkpoint_every: config.checkpoint_every,
-        time_limit: arguments.run.minutes.map(minutes),
-        resume: arguments.run.resume,
+        time_limit: run.minutes.map(minutes),
+        resume: run.resume,
         early_stop: None,
+        least_conditional_gain: Some(config.least_conditional_gain),
     };
-    run::run(&mut trainer, &folder, &options, &held_out, |step| mixture.batch(step, config.batch_size).iter().map(encode).collect())?;
+    let weighted = |example: &Example| Ok(encode(example)?.with_copies_weighted(&content_words, config.copied_weight));
+    run::run(&mut trainer, &folder, &options, &held_out, |step| mixture.batch(step, config.batch_size).iter().map(weighted).collect())?;
     Ok(())
 }
 
@@ -149,77 +180,6 @@ fn first_variables(tokenizer_json: &[u8], config: &T5Config, borrow: Option<&Pat
         variables.insert("t5.shared.weight".to_string(), Var::from_tensor(&tensor)?);
     }
     Ok(variables)
-}
-
-/// Fine-tunes with the paper's recipe: frozen embedding-side layers, AdamW 1e-4, weight decay 0.02, batch 8, warm restarts of 10 epochs doubling,
-/// gradient clip 1, early stop with patience 10 after epoch 30, Wk and Wv copied from the last encoder layer; split by unique dialogue.
-pub(crate) fn train(arguments: &TrainArguments) -> Result<()> {
-    const BATCH: usize = 8;
-    let Recipe::Paper = arguments.recipe;
-    let folder = ModelFolder::new(&arguments.run.run);
-    let source = if arguments.run.resume { folder.clone() } else { ModelFolder::new(&arguments.from) };
-    let (config, hormone_config, tokenizer_json) = (source.config()?, source.hormone_config()?, source.tokenizer()?);
-    let tokenizer = TextTokenizer::from_json(&tokenizer_json, config.eos_token_id)?.for_training();
-    let mut variables = source.variables()?;
-    if !arguments.run.resume && !variables.keys().any(|name| name.starts_with("hormone_block.")) {
-        copy_projections(&mut variables, &config)?;
-    }
-    let frozen = (0..2).flat_map(|layer| ["encoder", "decoder"].map(|stack| format!("t5.{stack}.block.{layer}."))).collect();
-    let options = TrainerOptions {
-        objective: Objective::PAPER,
-        weight_decay: 0.02,
-        clip_norm: 1.0,
-        threads: arguments.run.threads,
-        seed: arguments.seed,
-        frozen,
-    };
-    let mut trainer = Trainer::new(config, hormone_config, variables, &options)?;
-    folder.save_setup(&trainer.config, &trainer.hormone_config, &tokenizer_json)?;
-
-    let split = Split::new(dialogues::load(&arguments.texts.dialogues)?, arguments.seed);
-    let max_tokens = trainer.hormone_config.max_source_tokens;
-    let prefix = trainer.hormone_config.prompt_prefix.clone();
-    let encode = |example: &Example| EncodedExample::new(example, &tokenizer, &prefix, max_tokens);
-    let of =
-        |dialogues: &[dialogues::Dialogue]| dialogues.iter().map(|dialogue| encode(&Example::paper(dialogue))).collect::<Result<Vec<_>>>();
-    let training = of(&split.train)?;
-    let held_out = HeldOut::new(&of(&split.validation)?, &trainer.config)?;
-    let steps_per_epoch = training.len().div_ceil(BATCH) as u64;
-    let options = RunOptions {
-        stage: "train",
-        curve: curve_path(&arguments.run),
-        learning_rate: 1e-4,
-        schedule: Schedule::WarmRestarts { first_period_steps: 10 * steps_per_epoch, multiplier: 2 },
-        total_steps: arguments.epochs * steps_per_epoch,
-        evaluate_every: steps_per_epoch,
-        checkpoint_every: steps_per_epoch,
-        time_limit: arguments.run.minutes.map(minutes),
-        resume: arguments.run.resume,
-        early_stop: Some(EarlyStop { after_steps: 30 * steps_per_epoch, patience_steps: 10 * steps_per_epoch }),
-    };
-    run::run(&mut trainer, &folder, &options, &held_out, |step| {
-        let (epoch, place) = (step / steps_per_epoch, (step % steps_per_epoch) as usize);
-        let mut order: Vec<&EncodedExample> = training.iter().collect();
-        order.shuffle(&mut ChaCha8Rng::seed_from_u64(arguments.seed ^ (epoch << 20)));
-        Ok(order.into_iter().skip(place * BATCH).take(BATCH).cloned().collect())
-    })?;
-    Ok(())
-}
-
-/// The heads' Wk and Wv start as those of the encoder's last layer.
-fn copy_projections(variables: &mut BTreeMap<String, Var>, config: &T5Config) -> Result<()> {
-    let layer = format!("t5.encoder.block.{}.layer.0.SelfAttention", config.num_layers - 1);
-    for (projection, own) in [("k", "key_proj"), ("v", "value_proj")] {
-        let Some(source) = variables.get(&format!("{layer}.{projection}.weight")).cloned() else { continue };
-        if source.dims() != [config.d_model, config.d_model] {
-            continue;
-        }
-        for hormone in Hormone::ALL {
-            let name = format!("hormone_block.hormone_heads.{}.{own}.weight", hormone.name());
-            variables.insert(name, Var::from_tensor(&source.as_tensor().copy()?)?);
-        }
-    }
-    Ok(())
 }
 
 fn curve_path(run: &RunArguments) -> PathBuf {

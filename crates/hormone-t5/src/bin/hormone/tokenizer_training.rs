@@ -23,7 +23,6 @@ use tokenizers::{
 };
 
 use crate::corpora::Corpora;
-use crate::dialogues::Dialogue;
 
 /// The names of T5's special tokens.
 const PAD: &str = "<pad>";
@@ -50,8 +49,8 @@ const RAREST_GLUED: usize = 40;
 const CAPITALS_EVERY: usize = 20;
 const SMALL_LETTERS_EVERY: usize = 10;
 
-/// How often each of our own dialogues is shown; they hold most of the emoji.
-const DIALOGUE_WEIGHT: usize = 12;
+/// How often each of our own texts is shown; they hold most of the emoji.
+const OWN_WEIGHT: usize = 6;
 
 /// Emoji that are pieces whatever the texts hold.
 const EMOJI: &str =
@@ -62,10 +61,9 @@ pub(crate) fn sentinel(index: usize) -> String {
     format!("<extra_id_{index}>")
 }
 
-/// A `tokenizer.json` of `vocab_size` tokens, learnt from all training texts and our dialogues.
-pub(crate) fn train(corpora: &Corpora, dialogues: &[Dialogue], vocab_size: usize) -> Result<Vec<u8>> {
-    let own: Vec<&str> = dialogues.iter().flat_map(Dialogue::texts).collect();
-    let own = std::iter::repeat_n(own, DIALOGUE_WEIGHT).flatten();
+/// A `tokenizer.json` of `vocab_size` tokens, learnt from all training texts and our `own`.
+pub(crate) fn train(corpora: &Corpora, own: &[&str], vocab_size: usize) -> Result<Vec<u8>> {
+    let own = std::iter::repeat_n(own, OWN_WEIGHT).flatten().copied();
     train_on(corpora.training_texts().chain(own), vocab_size)
 }
 

@@ -13,7 +13,7 @@ use hormone_t5::{HormoneBlock, HormoneConfig, T5, T5Config, Weights};
 
 use crate::batch::{Batch, Counts, EncodedExample};
 use crate::loss;
-use crate::optimizer::{AdamW, Gradients};
+use crate::optimizer::{Gradients, Optimizer, OptimizerSettings};
 
 /// More buckets waste less on padding, but each has its own gradient of the embeddings to add.
 const BUCKETS_PER_THREAD: usize = 3;
@@ -24,6 +24,8 @@ pub(crate) struct Model {
     pub(crate) t5: T5,
     pub(crate) block: HormoneBlock,
     pub(crate) attention_temperature: f64,
+    /// See [`TrainerOptions::hormones`].
+    pub(crate) hormones: usize,
 }
 
 /// The losses of a batch, or of a part of one.
@@ -66,11 +68,12 @@ impl Objective {
 }
 
 impl Model {
-    pub(crate) fn load(weights: &Weights, config: &T5Config, hormone_config: &HormoneConfig) -> Result<Self> {
+    pub(crate) fn load(weights: &Weights, config: &T5Config, hormone_config: &HormoneConfig, hormones: usize) -> Result<Self> {
         Ok(Self {
             t5: T5::load(&weights.at("t5"), config)?,
             block: HormoneBlock::load(&weights.at("hormone_block"), config.d_model)?,
             attention_temperature: hormone_config.attention_temperature,
+            hormones,
         })
     }
 
@@ -82,12 +85,12 @@ impl Model {
     /// All losses of `batch`, whose means are taken over `counts`, those of the whole batch it is a part of.
     pub(crate) fn losses(&self, batch: &Batch, counts: Counts) -> Result<Losses> {
         let hidden = self.t5.encode(&batch.input_ids, &batch.attention_mask)?;
-        let levels = self.block.forward(&hidden, &batch.attention_mask, self.attention_temperature)?.hormone_levels;
+        let levels = self.levels(&hidden, &batch.attention_mask)?;
         let sequence = if batch.counts.label_tokens == 0 {
             Tensor::zeros((), DType::F32, &Device::Cpu)?
         } else {
             let logits = self.reply_logits(batch, &hidden, &levels)?;
-            loss::sequence_loss(&logits, &batch.labels, &batch.label_mask, counts.label_tokens as f64)?
+            loss::sequence_loss(&logits, &batch.labels, &batch.label_weights, counts.label_weight)?
         };
         let level_values = (counts.level_rows * 6).max(1) as f64;
         let error = (&levels - &batch.target_levels)?.abs()?;
@@ -99,6 +102,17 @@ impl Model {
             diversity: loss::diversity_loss(&self.block.queries()?)?,
             levels_within: within.sum_all()?.to_scalar::<f32>()? / level_values as f32,
         })
+    }
+
+    /// The levels read in `hidden [B, S, D]`: `[B, N]`.
+    pub(crate) fn levels(&self, hidden: &Tensor, attention_mask: &Tensor) -> Result<Tensor> {
+        let levels = self.block.forward(hidden, attention_mask, self.attention_temperature)?.hormone_levels;
+        let (rows, all) = levels.dims2()?;
+        if self.hormones >= all {
+            return Ok(levels);
+        }
+        let others = Tensor::full(0.5f32, (rows, all - self.hormones), &Device::Cpu)?;
+        Ok(Tensor::cat(&[&levels.narrow(1, 0, self.hormones)?, &others], 1)?)
     }
 
     /// Logits `[B, T, V]` of the replies under each row's levels and alpha.
@@ -149,7 +163,7 @@ pub(crate) struct Trainer {
     pub(crate) config: T5Config,
     pub(crate) hormone_config: HormoneConfig,
     pub(crate) variables: BTreeMap<String, Var>,
-    pub(crate) optimizer: AdamW,
+    pub(crate) optimizer: Optimizer,
     objective: Objective,
     /// One copy a core, all of the same variables, each with its own dropout.
     models: Vec<Model>,
@@ -161,12 +175,13 @@ pub(crate) struct Trainer {
 #[derive(Clone, Debug)]
 pub(crate) struct TrainerOptions {
     pub(crate) objective: Objective,
-    pub(crate) weight_decay: f64,
-    pub(crate) clip_norm: f64,
+    pub(crate) optimizer: OptimizerSettings,
     pub(crate) threads: usize,
     pub(crate) seed: u64,
     /// Beginnings of names that stay as they are.
     pub(crate) frozen: Vec<String>,
+    /// How many hormones are read, in their order; the others stay at 0.5.
+    pub(crate) hormones: usize,
 }
 
 impl Trainer {
@@ -178,11 +193,11 @@ impl Trainer {
         options: &TrainerOptions,
     ) -> Result<Self> {
         let weights = Weights::trainable(variables, options.seed);
-        Model::load(&weights, &config, &hormone_config)?;
+        Model::load(&weights, &config, &hormone_config, options.hormones)?;
         let variables = weights.variables();
         let tensors: HashMap<String, Tensor> =
             variables.iter().map(|(name, variable)| (name.clone(), variable.as_tensor().clone())).collect();
-        let model = Model::load(&Weights::from_tensors(tensors)?, &config, &hormone_config)?;
+        let model = Model::load(&Weights::from_tensors(tensors)?, &config, &hormone_config, options.hormones)?;
         let with_dropout = |thread: usize| {
             model.clone().with_dropout(config.dropout_rate, hormone_config.dropout_rate, options.seed ^ ((thread as u64 + 1) << 32))
         };
@@ -190,7 +205,7 @@ impl Trainer {
         Ok(Self {
             models: (0..options.threads.max(1)).map(with_dropout).collect(),
             trained: variables.iter().filter(|(name, _)| !frozen(name)).map(|(name, variable)| (name.clone(), variable.clone())).collect(),
-            optimizer: AdamW::new(options.weight_decay, options.clip_norm),
+            optimizer: Optimizer::new(options.optimizer),
             objective: options.objective,
             config,
             hormone_config,
@@ -201,7 +216,7 @@ impl Trainer {
     /// The model as it is now, without dropout.
     pub(crate) fn model(&self) -> Result<Model> {
         let tensors = self.variables.iter().map(|(name, variable)| (name.clone(), variable.as_detached_tensor())).collect();
-        Model::load(&Weights::from_tensors(tensors)?, &self.config, &self.hormone_config)
+        Model::load(&Weights::from_tensors(tensors)?, &self.config, &self.hormone_config, self.models[0].hormones)
     }
 
     /// One step over `examples`; gives the losses before it.
@@ -210,7 +225,7 @@ impl Trainer {
         if !report.total.is_finite() {
             return Err(anyhow!("The loss became {}: lower the learning rate.", report.total));
         }
-        self.optimizer.step(&self.trained, &gradients, learning_rate)?;
+        self.optimizer.step(&self.trained, &gradients, learning_rate, self.models.len())?;
         Ok(report)
     }
 
@@ -313,7 +328,14 @@ mod tests {
     }
 
     fn options(threads: usize) -> TrainerOptions {
-        TrainerOptions { objective: Objective::PAPER, weight_decay: 0.0, clip_norm: 1e9, threads, seed: 1, frozen: Vec::new() }
+        TrainerOptions {
+            objective: Objective::PAPER,
+            optimizer: OptimizerSettings { weight_decay: 0.0, max_norm: 1e9, muon: false },
+            threads,
+            seed: 1,
+            frozen: Vec::new(),
+            hormones: 6,
+        }
     }
 
     fn ids(row: &Value) -> Vec<u32> {
@@ -329,6 +351,7 @@ mod tests {
             let levels: Vec<f32> = levels.as_array().into_iter().flatten().filter_map(Value::as_f64).map(|level| level as f32).collect();
             EncodedExample {
                 source: ids(&source)[..seen].to_vec(),
+                weights: vec![1.0; ids(&labels).len()],
                 target: ids(&labels), // -100 is no id and falls away
                 target_levels: <[f32; 6]>::try_from(levels).ok().map(HormoneLevels::from),
                 reply_levels: None,
@@ -395,6 +418,7 @@ mod tests {
             let example = |id: u32, tone: Tone| EncodedExample {
                 source: vec![id, 1],
                 target: vec![id + 3, 1],
+                weights: vec![1.0; 2],
                 target_levels: Some(tone.levels()),
                 reply_levels: None,
                 alpha: None,

@@ -30,9 +30,9 @@ pub(crate) struct SurfaceShares {
 
 impl SurfaceShares {
     /// For texts that already vary as people do.
-    pub(crate) const LIGHT: Self = Self { capitals: 0.05, small: 0.08, typo: 0.05, ending: 0.10 };
+    pub(crate) const LIGHT: Self = Self { capitals: 0.07, small: 0.08, typo: 0.05, ending: 0.10 };
     /// For clean sentences.
-    pub(crate) const FULL: Self = Self { capitals: 0.10, small: 0.20, typo: 0.10, ending: 0.30 };
+    pub(crate) const FULL: Self = Self { capitals: 0.15, small: 0.20, typo: 0.10, ending: 0.30 };
 }
 
 /// `text` typed another way.

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use hormone_t5::Tone;
 
-use super::{Dialogue, load};
+use super::{Dialogue, Exchange, Exchanges, Voice, load};
 use crate::corpora::is_coarse;
 use crate::evaluation::heldout_messages;
 use crate::evaluation::wording::words;
+use crate::reflection::is_crisis;
 
 fn data(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/data").join(file)
@@ -16,6 +17,42 @@ fn data(file: &str) -> PathBuf {
 
 fn dialogues() -> Vec<Dialogue> {
     load(&data("dialogues.jsonl")).expect("readable dialogues")
+}
+
+fn exchanges() -> Vec<Exchange> {
+    let Exchanges { train, validation } = Exchanges::load(&data("exchanges.jsonl"), 1).expect("readable exchanges");
+    [train, validation].concat()
+}
+
+#[test]
+fn every_tone_has_2500_messages_in_exchanges_and_every_voice_2000_replies() {
+    let exchanges = exchanges();
+    for tone in Tone::ALL {
+        assert!(exchanges.iter().filter(|exchange| exchange.tone == tone).count() >= 2500, "{tone:?}");
+        let replies = exchanges.iter().filter(|exchange| exchange.replies.contains_key(&Voice::Strong(tone)));
+        assert!(replies.count() >= 2000, "{tone:?}");
+    }
+    assert!(exchanges.iter().filter(|exchange| exchange.replies.contains_key(&Voice::Flat)).count() >= 2000);
+}
+
+#[test]
+fn replies_of_exchanges_are_none_coarse_none_twice_and_of_varied_openings() {
+    let exchanges = exchanges();
+    let replies: Vec<&String> = exchanges.iter().flat_map(|exchange| exchange.replies.values()).collect();
+    let (mut seen, mut openings) = (HashSet::new(), HashMap::new());
+    for reply in &replies {
+        assert!(!is_coarse(reply), "{reply}");
+        assert!(seen.insert(words(reply)), "twice: {reply}");
+        *openings.entry(words(reply).into_iter().take(2).collect::<Vec<_>>()).or_insert(0) += 1;
+    }
+    let most = openings.values().max().copied().unwrap_or_default();
+    assert!(most * 50 <= replies.len(), "an opening is used {most} times in {} replies", replies.len());
+}
+
+#[test]
+fn nobody_in_danger_is_answered_by_an_exchange() {
+    let in_danger: Vec<String> = exchanges().into_iter().map(|exchange| exchange.input).filter(|input| is_crisis(input)).collect();
+    assert_eq!(in_danger, Vec::<String>::new(), "messages of people in crisis belong to the dialogues that point to help");
 }
 
 #[test]
@@ -77,12 +114,15 @@ fn whoever_is_in_danger_is_pointed_to_real_help_in_every_tone() {
 }
 
 #[test]
-fn held_out_messages_are_50_a_tone_and_none_is_in_the_dialogues() {
+fn held_out_messages_are_50_a_tone_and_none_is_trained_on() {
     let heldout = heldout_messages(&data("heldout.jsonl")).expect("readable messages");
     for tone in Tone::ALL {
         assert_eq!(heldout.iter().filter(|message| message.tone == tone).count(), 50, "{tone:?}");
     }
-    let written: HashSet<Vec<String>> = dialogues().iter().map(|dialogue| words(&dialogue.input)).collect();
+    let exchanges = exchanges();
+    let dialogues = dialogues();
+    let inputs = dialogues.iter().map(|dialogue| &dialogue.input).chain(exchanges.iter().map(|exchange| &exchange.input));
+    let written: HashSet<Vec<String>> = inputs.map(|input| words(input)).collect();
     let messages: HashSet<Vec<String>> = heldout.iter().map(|message| words(&message.input)).collect();
     assert_eq!(messages.len(), heldout.len());
     assert!(messages.is_disjoint(&written));

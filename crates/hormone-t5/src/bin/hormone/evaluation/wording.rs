@@ -25,7 +25,7 @@ pub(crate) fn names_what_was_said(message: &str, reply: &str) -> bool {
     words(message).iter().filter(|word| is_content(word)).any(|word| replied.contains(stem(word)))
 }
 
-fn is_content(word: &str) -> bool {
+pub(crate) fn is_content(word: &str) -> bool {
     word.chars().count() >= 3
         && !COMMON.contains(&word)
         && !word.contains(['\'', '\u{2019}'])
@@ -33,7 +33,7 @@ fn is_content(word: &str) -> bool {
 }
 
 /// The word without the commonest endings of its forms.
-fn stem(word: &str) -> &str {
+pub(crate) fn stem(word: &str) -> &str {
     let endings = ["ingly", "ing", "edly", "ed", "ies", "es", "s", "ly", "e", "y"];
     let cut = endings.iter().find_map(|ending| word.strip_suffix(ending).filter(|stem| stem.chars().count() >= 3));
     cut.unwrap_or(word)

@@ -1,4 +1,4 @@
-//! The mixture's weights and shares: `[mixture]` in `configs/pretrain.toml`.
+//! The mixture's weights and shares: `[mixture]` in `configs/*.toml`.
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
@@ -17,8 +17,12 @@ pub(crate) struct MixtureConfig {
     pub(crate) next_turn: f64,
     /// Weight of sentences with lost words.
     pub(crate) denoise: f64,
+    /// Weight of messages to be repeated.
+    pub(crate) repeat: f64,
     /// Share of flat replies at alpha 0 among reflections and dialogues.
     pub(crate) flat: f64,
+    /// Share of single exchanges among our own dialogues.
+    pub(crate) exchanges: f64,
     /// Share of dialogues whose strong reply comes under the learned alpha and the predicted levels.
     pub(crate) learned_alpha: f64,
     /// Share of dialogues answered in another tone than their own, where such replies were written.
@@ -29,6 +33,8 @@ pub(crate) struct MixtureConfig {
     pub(crate) reflected_levels: f64,
     /// Share of level examples that come from our own dialogues.
     pub(crate) own_levels: f64,
+    /// Share of replies, with the tone they show, among our own level examples.
+    pub(crate) voiced_replies: f64,
     /// Share of words lost from messages of which only the levels are learnt: what a few words show should not hang on one of them.
     pub(crate) lost_words: f64,
     /// How evenly the tones of labelled texts are drawn: 0 as they come, 1 all alike.
@@ -44,13 +50,16 @@ impl Default for MixtureConfig {
             reflection: 0.40,
             dialogue: 0.14,
             next_turn: 0.10,
-            denoise: 0.06,
+            denoise: 0.03,
+            repeat: 0.03,
             flat: 0.25,
+            exchanges: 0.5,
             learned_alpha: 0.15,
             other_tones: 0.35,
             predicted_levels: 0.3,
             reflected_levels: 0.5,
             own_levels: 0.0,
+            voiced_replies: 0.0,
             lost_words: 0.0,
             tone_balance: 0.3,
             level_jitter: 0.04,
@@ -60,19 +69,21 @@ impl Default for MixtureConfig {
 
 impl MixtureConfig {
     /// Weights in the order of [`super::Kind::ALL`].
-    pub(super) fn weights(&self) -> [f64; 5] {
-        [self.levels, self.reflection, self.dialogue, self.next_turn, self.denoise]
+    pub(super) fn weights(&self) -> [f64; 6] {
+        [self.levels, self.reflection, self.dialogue, self.next_turn, self.denoise, self.repeat]
     }
 
     pub(super) fn check(&self) -> Result<()> {
         let shares = [
             ("flat", self.flat),
+            ("exchanges", self.exchanges),
             ("learned_alpha", self.learned_alpha),
             ("flat + learned_alpha", self.flat + self.learned_alpha),
             ("other_tones", self.other_tones),
             ("predicted_levels", self.predicted_levels),
             ("reflected_levels", self.reflected_levels),
             ("own_levels", self.own_levels),
+            ("voiced_replies", self.voiced_replies),
             ("lost_words", self.lost_words),
             ("tone_balance", self.tone_balance),
             ("level_jitter", f64::from(self.level_jitter)),

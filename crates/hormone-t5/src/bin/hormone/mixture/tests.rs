@@ -34,6 +34,28 @@ fn dialogues() -> Split {
     Split::new(crate::dialogues::load(&path).expect("readable"), 1)
 }
 
+/// Messages of every tone, answered in every voice, and some that are not answered.
+fn exchanges() -> Exchanges {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut lines = String::new();
+    for tone in Tone::ALL {
+        for number in 0..60 {
+            let (name, other) = (tone.name(), Tone::ALL[number % 5].name());
+            let replies = match number % 6 {
+                0 => String::new(),
+                _ => format!(
+                    r#""flat":"flat reply to {name} {number}","mild {other}":"mild {other} to {name} {number}","{other}":"{other} reply""#
+                ),
+            };
+            writeln!(lines, r#"{{"tone":"{name}","topic":"daily","input":"{name} exchange {number}","replies":{{{replies}}}}}"#)
+                .expect("written");
+        }
+    }
+    let path = folder.path().join("exchanges.jsonl");
+    std::fs::write(&path, lines).expect("written");
+    Exchanges::load(&path, 1).expect("readable")
+}
+
 /// A few texts of every kind.
 fn corpora() -> Corpora {
     let mut corpora = Corpora::default();
@@ -59,7 +81,7 @@ fn corpora() -> Corpora {
 }
 
 fn mixture() -> Mixture {
-    Mixture::new(corpora(), dialogues(), MixtureConfig::default(), 7).expect("a mixture")
+    Mixture::new(corpora(), dialogues(), exchanges(), MixtureConfig::default(), 7).expect("a mixture")
 }
 
 #[test]
@@ -89,16 +111,56 @@ fn strength_of_dialogue_replies_follows_alpha() {
         let kind = REPLIES.iter().find(|kind| reply.starts_with(**kind)).copied().unwrap_or("other");
         match (kind, example.alpha) {
             ("flat", Some(0.0)) | ("strong", None) => {}
+            ("other", None) => assert!(example.source.contains("exchange") && example.reply_levels.is_none()),
             ("mild", Some(alpha)) => assert!(MILD_ALPHA.contains(&alpha)),
             ("strong" | "other", Some(alpha)) => assert!(STRONG_ALPHA.contains(&alpha)),
             other => panic!("{other:?}: {example:?}"),
         }
-        if kind == "other" {
+        if kind == "other" && example.source.contains("message") {
             let levels = example.reply_levels.expect("levels");
             assert_eq!(reply, format!("{} reply", Tone::nearest(levels).name()));
             assert_ne!(example.target_levels.map(Tone::nearest), Some(Tone::nearest(levels)));
         }
     }
+}
+
+#[test]
+fn replies_of_exchanges_come_under_the_levels_of_their_voice() {
+    let mut seen = HashSet::new();
+    let examples = mixture().batch(5, 6000);
+    for example in examples.iter().filter(|example| example.kind == Kind::Dialogue && example.source.to_lowercase().contains("exchange")) {
+        let reply = example.target.as_deref().expect("a reply");
+        let Some(levels) = example.reply_levels else { continue };
+        assert!(reply.contains(Tone::nearest(levels).name()), "{reply}: {levels:?}");
+        seen.insert((Tone::nearest(levels), reply.starts_with("mild")));
+    }
+    assert_eq!(seen.len(), 10, "{seen:?}");
+}
+
+#[test]
+fn own_levels_are_those_of_messages_and_where_asked_for_of_replies() {
+    let drawn = |voiced_replies: f64| {
+        let config = MixtureConfig { levels: 1.0, own_levels: 1.0, voiced_replies, ..MixtureConfig::default() };
+        let mixture = Mixture::new(corpora(), dialogues(), exchanges(), config, 7).expect("a mixture");
+        let examples = mixture.batch(6, 2000).into_iter().filter(|example| example.kind == Kind::Levels);
+        examples.map(|example| (example.source.to_lowercase(), example.target_levels.expect("levels"))).collect::<Vec<_>>()
+    };
+    assert!(drawn(0.0).iter().all(|(source, _)| !source.contains("reply")));
+    let voiced = drawn(1.0);
+    assert!(voiced.iter().any(|(source, levels)| source.starts_with("flat") && Tone::nearest(*levels) == Tone::Neutral));
+    assert!(voiced.iter().all(|(source, levels)| !source.starts_with("rude reply") || Tone::nearest(*levels) == Tone::Rude));
+}
+
+#[test]
+fn repeated_messages_are_repeated_cleanly_under_any_levels() {
+    let config = MixtureConfig { repeat: 1.0, ..MixtureConfig::default() };
+    let mixture = Mixture::new(corpora(), dialogues(), exchanges(), config, 7).expect("a mixture");
+    let examples: Vec<Example> = mixture.batch(7, 1000).into_iter().filter(|example| example.kind == Kind::Repeat).collect();
+    let sentences: HashSet<String> = mixture.sentences.iter().cloned().collect();
+    assert!(examples.iter().all(|example| sentences.contains(example.target.as_deref().unwrap_or_default())));
+    assert!(examples.iter().any(|example| example.target.as_deref() != Some(example.source.as_str())), "nothing is typed otherwise");
+    let tones: HashSet<Option<Tone>> = examples.iter().map(|example| example.reply_levels.map(Tone::nearest)).collect();
+    assert_eq!(tones.len(), 6);
 }
 
 #[test]
@@ -129,7 +191,7 @@ fn tone_of_reflections_is_independent_of_the_message_and_told_by_the_levels() {
 fn delicate_messages_get_gentle_replies_only() {
     let mut corpora = corpora();
     corpora.tatoeba = (0..400).map(|number| format!("My dog died {number} days ago.")).collect();
-    let mixture = Mixture::new(corpora, dialogues(), MixtureConfig::default(), 7).expect("a mixture");
+    let mixture = Mixture::new(corpora, dialogues(), exchanges(), MixtureConfig::default(), 7).expect("a mixture");
     let tones: HashSet<Tone> = mixture
         .batch(0, 3000)
         .iter()
@@ -156,15 +218,15 @@ fn held_out_texts_are_never_drawn() {
 #[test]
 fn share_out_of_range_is_refused() {
     let config = MixtureConfig { flat: 1.5, ..MixtureConfig::default() };
-    let error = Mixture::new(corpora(), dialogues(), config, 1).expect_err("a share above 1");
+    let error = Mixture::new(corpora(), dialogues(), exchanges(), config, 1).expect_err("a share above 1");
     assert!(error.to_string().contains("flat is 1.5"), "{error}");
 }
 
 #[test]
 fn no_drawn_reply_is_coarse() {
     let Some(folder) = shared_data() else { return };
-    let mixture =
-        Mixture::new(Corpora::load(&folder).expect("readable corpora"), dialogues(), MixtureConfig::default(), 7).expect("a mixture");
+    let mixture = Mixture::new(Corpora::load(&folder).expect("readable corpora"), dialogues(), exchanges(), MixtureConfig::default(), 7)
+        .expect("a mixture");
     println!("{:?}, {} held out", mixture.reflections.counts(), mixture.held_out().len());
     for (step, example) in (0..20).flat_map(|step| mixture.batch(step, 200).into_iter().map(move |example| (step, example))) {
         assert!(!is_coarse(example.target.as_deref().unwrap_or_default()), "step {step}: {example:?}");
