@@ -131,6 +131,12 @@ impl Page {
         Ok(())
     }
 
+    /// Opens the model's card: by its badge, or where there is no room for that, as on a phone, by its heading.
+    pub fn open_model_card(&self) -> Result<()> {
+        let has_badge: bool = self.browser.run("return probe.at('model-badge')?.checkVisibility() ?? false", Vec::new())?;
+        self.click(if has_badge { "model-badge" } else { "model-heading" })
+    }
+
     /// Types as the keyboard does.
     pub fn type_text(&self, id: &str, text: &str) -> Result<()> {
         self.browser.type_text(&css(id), text).with_context(|| format!("typing into {id}"))

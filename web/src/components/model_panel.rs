@@ -35,7 +35,7 @@ pub(super) fn ModelPanel(play: Playground, #[prop(into)] model: Signal<Option<Lo
     };
     view! {
         <details class="panel model" id="model" data-testid="model-panel" on:toggle=on_toggle>
-            <summary><h2>{move || i18n.text("model.title")}</h2></summary>
+            <summary data-testid="model-heading"><h2>{move || i18n.text("model.title")}</h2></summary>
             {move || model.get().map(|model| view! { <Card play model /> })}
             <Results i18n model record />
             <Curves i18n record />

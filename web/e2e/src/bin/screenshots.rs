@@ -82,7 +82,7 @@ fn compare_profiles(page: &Page) -> Result<()> {
 }
 
 fn open_model(page: &Page) -> Result<()> {
-    page.click("model-badge")?;
+    page.open_model_card()?;
     page.wait_for_text("curves-summary", "the curve is drawn", |text| !text.is_empty())?;
     scroll_to(page, "results-table")
 }

@@ -64,7 +64,7 @@ fn every_chart_is_saved_as_svg_and_as_png() -> Result<()> {
     visit("/", |page| {
         page.say("my dog died yesterday")?;
         page.say("I GOT THE JOB!!!")?;
-        page.click("model-badge")?;
+        page.open_model_card()?;
         page.wait_for_text("curves-summary", "the curve is drawn", |text| !text.is_empty())?;
         for name in ["levels", "attention", "timeline", "curve"] {
             page.click(&format!("svg-{name}"))?;
@@ -82,7 +82,7 @@ fn every_chart_is_saved_as_svg_and_as_png() -> Result<()> {
 #[test]
 fn own_files_make_a_model_that_wears_a_badge() -> Result<()> {
     visit("/", |page| {
-        page.click("model-badge")?;
+        page.open_model_card()?;
         page.choose_files("own-files", &page.model_files()?)?;
         page.wait_for_text("model-badge", "the model is the visitor's own", |text| text.contains("model.gguf"))?;
         page.wait_until_ready()?;

@@ -6,7 +6,7 @@ use helt_e2e::{Wording, visit};
 #[test]
 fn the_model_panel_tells_how_good_the_model_is_and_what_it_is_not_for() -> Result<()> {
     visit("/", |page| {
-        page.click("model-badge")?;
+        page.open_model_card()?;
         for language in ["nl", "en"] {
             page.click(&format!("language-{language}"))?;
             let wording = Wording::of(language)?;
@@ -30,7 +30,7 @@ fn the_model_panel_tells_how_good_the_model_is_and_what_it_is_not_for() -> Resul
 #[test]
 fn no_number_of_the_record_is_broken_over_lines() -> Result<()> {
     visit("/", |page| {
-        page.click("model-badge")?;
+        page.open_model_card()?;
         for (width, height) in [(1440, 900), (1024, 768), (390, 844)] {
             page.resize(width, height)?;
             for language in ["nl", "en"] {

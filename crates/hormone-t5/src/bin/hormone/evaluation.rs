@@ -20,7 +20,7 @@ use crate::batch::EncodedExample;
 use crate::checkpoint::ModelFolder;
 use crate::cli::{EvalArguments, Reference, SamplesArguments};
 use crate::corpora::Corpora;
-use crate::dialogues::{self, Dialogue, Split, SurfaceShares, vary, with_other_name};
+use crate::dialogues::{self, Dialogue, Exchanges, SPLIT_SEED, Split, SurfaceShares, vary, with_other_name};
 use crate::evaluate::HeldOut;
 use crate::mixture::Example;
 use crate::trainer::Model;
@@ -29,8 +29,6 @@ use paper::{CAVEAT, PAPER};
 use replies::{ReplyFigures, spread};
 use wording::Copies;
 
-/// The seed of the split that every stage trains with.
-const SPLIT_SEED: u64 = 42;
 /// A seed of the surface generator that training never uses.
 const SURFACE_SEED: u64 = 7_000_001;
 const CAPITALS_MESSAGES: usize = 100;
@@ -96,7 +94,9 @@ pub(crate) fn eval(arguments: &EvalArguments) -> Result<()> {
         .into_iter()
         .filter_map(|example| Some((example.source, example.target_levels?)))
         .collect();
-    let trained = Copies::new(split.train.iter().flat_map(|dialogue| dialogue.texts().into_iter().skip(1)));
+    let exchanges = Exchanges::load(&arguments.texts.exchanges, SPLIT_SEED)?;
+    let of_dialogues = split.train.iter().flat_map(|dialogue| dialogue.texts().into_iter().skip(1));
+    let trained = Copies::new(of_dialogues.chain(exchanges.train.iter().flat_map(|exchange| exchange.texts().skip(1))));
 
     let (perplexity, conditional_gain) = perplexity(&model, &split.validation)?;
     let figures = ReplyFigures::measure(&model, &inputs, &trained)?;

@@ -5,21 +5,23 @@
 
 mod config;
 mod denoising;
+mod own;
 mod reflections;
 
 use anyhow::{Context, Result, ensure};
 use hormone_t5::{HormoneLevels, Tone};
 use rand::distr::Distribution;
 use rand::distr::weighted::WeightedIndex;
-use rand::seq::{IndexedRandom, IteratorRandom};
+use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
 use crate::corpora::{Corpora, LabelledText, TurnPair, is_coarse, share_a_word};
-use crate::dialogues::{Dialogue, Exchange, Exchanges, Split, SurfaceShares, Voice, stable_hash, vary, with_other_name};
+use crate::dialogues::{Dialogue, Exchange, Exchanges, Split, SurfaceShares, stable_hash, vary, with_other_name};
 use crate::reflection::Frames;
 pub(crate) use config::MixtureConfig;
+use own::OwnTexts;
 use reflections::{Reflected, Reflections};
 
 /// Something to learn from.
@@ -87,28 +89,6 @@ impl Example {
         std::iter::once(with(&dialogue.flat, None, 0.0)).chain(strong).collect()
     }
 
-    /// An exchange as it was written, each reply under its voice's levels; the message's levels are asked for once.
-    fn of_exchange(exchange: &Exchange) -> Vec<Self> {
-        if exchange.replies.is_empty() {
-            let (source, target_levels) = (exchange.input.clone(), Some(exchange.tone.levels()));
-            return vec![Self { source, target: None, target_levels, reply_levels: None, alpha: Some(0.0), kind: Kind::Levels }];
-        }
-        let replies = exchange.replies.iter().enumerate();
-        let examples = replies.map(|(index, (voice, reply))| Self {
-            source: exchange.input.clone(),
-            target: Some(reply.clone()),
-            target_levels: (index == 0).then(|| exchange.tone.levels()),
-            reply_levels: voice.tone().map(Tone::levels),
-            alpha: Some(match voice {
-                Voice::Flat => 0.0,
-                Voice::Mild(_) => 0.22,
-                Voice::Strong(_) => 0.4,
-            }),
-            kind: Kind::Dialogue,
-        });
-        examples.collect()
-    }
-
     /// A labelled text without a reply, with its tone's levels; `None` where its feelings are of several tones.
     fn levels(row: &LabelledText) -> Option<Self> {
         Some(Self {
@@ -144,12 +124,7 @@ pub(crate) struct Mixture {
     labelled: Vec<Vec<Reflected>>,
     tones: WeightedIndex<f64>,
     reflections: Reflections,
-    dialogues: Vec<Dialogue>,
-    /// Those with a reply come first.
-    exchanges: Vec<Exchange>,
-    answered: usize,
-    /// Flat and strong replies with the tone that they show.
-    voiced: Vec<(String, Tone)>,
+    own: OwnTexts,
     /// Turn pairs: persona chat, topical chat, personality chat, QnA chitchat, ChatterBot.
     turns: Vec<Vec<TurnPair>>,
     turn_lists: WeightedIndex<f64>,
@@ -185,8 +160,6 @@ impl Mixture {
         let turns = vec![related(persona_chat), related(topical_chat), personality_chat, qna_chitchat, chatterbot];
         let mut sentences = [common_voice, tatoeba, tinystories.train, storybooks, persona_facts].concat();
         sentences.retain(|sentence| !is_held_out(sentence));
-        let (answered, messages): (Vec<Exchange>, Vec<Exchange>) =
-            exchanges.train.into_iter().partition(|exchange| !exchange.replies.is_empty());
         ensure!(
             !split.train.is_empty() && labelled.iter().take(Tone::ALL.len()).all(|rows| !rows.is_empty()),
             "expected dialogues, and labelled texts of every tone, to train on"
@@ -200,10 +173,7 @@ impl Mixture {
             .context("expected turn pairs to train on")?,
             labelled,
             reflections,
-            voiced: voiced(&split.train, &answered),
-            dialogues: split.train,
-            answered: answered.len(),
-            exchanges: [answered, messages].concat(),
+            own: OwnTexts::new(split.train, exchanges.train),
             turns,
             sentences,
             held_out,
@@ -228,7 +198,7 @@ impl Mixture {
         match Kind::ALL[self.kinds.sample(rng)] {
             Kind::Levels => self.labelled_text(rng),
             Kind::Reflection => self.reflections.draw(&self.config, rng),
-            Kind::Dialogue => self.dialogue(rng),
+            Kind::Dialogue => self.own.reply(&self.config, rng),
             Kind::NextTurn => self.next_turn(rng),
             Kind::Denoise => self.denoise(rng),
             Kind::Repeat => self.repeat(rng),
@@ -237,7 +207,7 @@ impl Mixture {
 
     fn labelled_text(&self, rng: &mut ChaCha8Rng) -> Example {
         if rng.random_bool(self.config.own_levels) {
-            let (message, tone) = self.own_text(rng);
+            let (message, tone) = self.own.text(&self.config, rng);
             let message = with_other_name(&[message], rng).concat();
             let source = vary(&without_words(&message, self.config.lost_words, rng), SurfaceShares::FULL, rng);
             let target_levels = Some(tone.levels());
@@ -251,70 +221,6 @@ impl Mixture {
         }
         let source = vary(&without_words(&row.text, self.config.lost_words, rng), SurfaceShares::LIGHT, rng);
         Example { source, target: None, target_levels: row.levels, reply_levels: None, alpha: Some(0.0), kind: Kind::Levels }
-    }
-
-    /// A text written for this project: a message, or a reply that shows its voice as a message would.
-    fn own_text(&self, rng: &mut ChaCha8Rng) -> (&str, Tone) {
-        if !self.voiced.is_empty() && rng.random_bool(self.config.voiced_replies) {
-            let (reply, tone) = &self.voiced[rng.random_range(0..self.voiced.len())];
-            return (reply, *tone);
-        }
-        let place = rng.random_range(0..self.dialogues.len() + self.exchanges.len());
-        match self.dialogues.get(place) {
-            Some(dialogue) => (&dialogue.input, dialogue.tone),
-            None => (&self.exchanges[place - self.dialogues.len()].input, self.exchanges[place - self.dialogues.len()].tone),
-        }
-    }
-
-    fn exchange(&self, rng: &mut ChaCha8Rng) -> Example {
-        let exchange = &self.exchanges[rng.random_range(0..self.answered)];
-        let (voice, reply) = exchange.replies.iter().choose(rng).expect("answered exchanges have a reply");
-        let (reply_tone, alpha) = match *voice {
-            Voice::Flat => (None, Some(0.0)),
-            Voice::Mild(tone) => (Some(tone), Some(rng.random_range(MILD_ALPHA))),
-            Voice::Strong(tone) if tone == exchange.tone && rng.random_bool(self.config.learned_alpha) => (Some(tone), None),
-            Voice::Strong(tone) => (Some(tone), Some(rng.random_range(STRONG_ALPHA))),
-        };
-        self.own_reply(&exchange.input, exchange.tone, reply, reply_tone, alpha, rng)
-    }
-
-    fn dialogue(&self, rng: &mut ChaCha8Rng) -> Example {
-        if self.answered > 0 && rng.random_bool(self.config.exchanges) {
-            return self.exchange(rng);
-        }
-        let dialogue = &self.dialogues[rng.random_range(0..self.dialogues.len())];
-        let own = dialogue.tone;
-        let others: Vec<Tone> = dialogue.other_tones().collect();
-        let (reply, reply_tone, alpha) = match (others.choose(rng), rng.random::<f64>()) {
-            (Some(other), draw) if draw < self.config.other_tones => {
-                (dialogue.strong_reply(*other).unwrap_or_default(), Some(*other), Some(rng.random_range(STRONG_ALPHA)))
-            }
-            _ => match rng.random::<f64>() {
-                draw if draw < self.config.flat => (dialogue.flat.as_str(), None, Some(0.0)),
-                draw if draw < self.config.flat + self.config.learned_alpha => (dialogue.strong.as_str(), None, None),
-                _ if rng.random_bool(0.4) => (dialogue.mild.as_str(), Some(own), Some(rng.random_range(MILD_ALPHA))),
-                _ => (dialogue.strong.as_str(), Some(own), Some(rng.random_range(STRONG_ALPHA))),
-            },
-        };
-        self.own_reply(&dialogue.input, own, reply, reply_tone, alpha, rng)
-    }
-
-    /// A written reply of `reply_tone` (flat where there is none) to a message of tone `own`.
-    fn own_reply(
-        &self,
-        message: &str,
-        own: Tone,
-        reply: &str,
-        reply_tone: Option<Tone>,
-        alpha: Option<f32>,
-        rng: &mut ChaCha8Rng,
-    ) -> Example {
-        // Predicted levels must serve as well as given ones, where both say the same.
-        let predicted = reply_tone == Some(own) && (alpha.is_none() || rng.random_bool(self.config.predicted_levels));
-        let reply_levels = reply_tone.filter(|_| !predicted).map(|tone| jittered(tone, self.config.level_jitter, rng));
-        let mut texts = with_other_name(&[message, reply], rng).into_iter();
-        let source = vary(&texts.next().unwrap_or_default(), SurfaceShares::LIGHT, rng);
-        Example { source, target: texts.next(), target_levels: Some(own.levels()), reply_levels, alpha, kind: Kind::Dialogue }
     }
 
     fn next_turn(&self, rng: &mut ChaCha8Rng) -> Example {
@@ -371,19 +277,6 @@ impl Corpora {
     pub(crate) fn goemotions_test(data: &std::path::Path) -> Result<Vec<Example>> {
         Ok(Self::goemotions(data)?.test.iter().filter_map(Example::levels).collect())
     }
-}
-
-fn voiced(dialogues: &[Dialogue], exchanges: &[Exchange]) -> Vec<(String, Tone)> {
-    let of_dialogues = dialogues.iter().flat_map(|dialogue| {
-        let strong = Tone::ALL.into_iter().filter_map(|tone| Some((dialogue.strong_reply(tone)?.to_string(), tone)));
-        strong.chain([(dialogue.flat.clone(), Tone::Neutral)])
-    });
-    let of_exchanges = exchanges.iter().flat_map(|exchange| &exchange.replies).filter_map(|(voice, reply)| match voice {
-        Voice::Flat => Some((reply.clone(), Tone::Neutral)),
-        Voice::Mild(_) => None,
-        Voice::Strong(tone) => Some((reply.clone(), *tone)),
-    });
-    of_dialogues.chain(of_exchanges).collect()
 }
 
 /// Each word is lost with probability `share`; one at least stays.

@@ -18,7 +18,7 @@ use crate::batch::{ContentWords, EncodedExample};
 use crate::checkpoint::ModelFolder;
 use crate::cli::{ExamplesArguments, PretrainArguments, RunArguments, StageArguments, TextArguments, TokenizerArguments};
 use crate::corpora::Corpora;
-use crate::dialogues::{self, Dialogue, Exchanges, Split};
+use crate::dialogues::{self, Dialogue, Exchanges, SPLIT_SEED, Split};
 use crate::evaluate::HeldOut;
 use crate::mixture::{Example, Mixture};
 use crate::optimizer::OptimizerSettings;
@@ -36,7 +36,7 @@ const END_TOKEN: u32 = 1;
 pub(crate) fn tokenizer(arguments: &TokenizerArguments) -> Result<()> {
     let corpora = Corpora::load(&arguments.texts.data)?;
     let dialogues = dialogues::load(&arguments.texts.dialogues)?;
-    let exchanges = Exchanges::load(&arguments.texts.exchanges, 0)?;
+    let exchanges = Exchanges::load(&arguments.texts.exchanges, SPLIT_SEED)?;
     let own: Vec<&str> = dialogues.iter().flat_map(Dialogue::texts).chain(exchanges.texts()).collect();
     let json = tokenizer_training::train(&corpora, &own, arguments.vocab_size)?;
     if let Some(folder) = arguments.output.parent() {
@@ -62,8 +62,8 @@ pub(crate) fn examples(arguments: &ExamplesArguments) -> Result<()> {
 }
 
 fn mixture(config: &StageConfig, texts: &TextArguments) -> Result<Mixture> {
-    let split = Split::new(dialogues::load(&texts.dialogues)?, config.seed);
-    let exchanges = Exchanges::load(&texts.exchanges, config.seed)?;
+    let split = Split::new(dialogues::load(&texts.dialogues)?, SPLIT_SEED);
+    let exchanges = Exchanges::load(&texts.exchanges, SPLIT_SEED)?;
     Mixture::new(Corpora::load(&texts.data)?, split, exchanges, config.mixture.clone(), config.seed)
 }
 
@@ -191,4 +191,36 @@ fn curve_path(run: &RunArguments) -> PathBuf {
 
 fn minutes(minutes: f64) -> Duration {
     Duration::from_secs_f64(minutes.max(0.0) * 60.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::corpora::tests::shared_data;
+    use crate::mixture::Kind;
+
+    /// Dialogues and exchanges of a stage: what it never trains on, and some that it does.
+    fn own_texts(stage: &str, data: &Path) -> Result<(HashSet<String>, HashSet<String>)> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let config = StageConfig::read(&root.join(format!("configs/{stage}.toml")))?;
+        let own = |file: &str| root.join("../../assets/data").join(file);
+        let texts = TextArguments { data: data.to_path_buf(), dialogues: own("dialogues.jsonl"), exchanges: own("exchanges.jsonl") };
+        let mixture = mixture(&config, &texts)?;
+        let replies = |examples: &[Example]| {
+            examples.iter().filter(|example| example.kind == Kind::Dialogue).filter_map(|example| example.target.clone()).collect()
+        };
+        Ok((replies(mixture.held_out()), replies(&mixture.batch(0, 8000))))
+    }
+
+    #[test]
+    fn what_is_held_out_in_one_stage_is_trained_on_in_none() -> Result<()> {
+        let Some(data) = shared_data() else { return Ok(()) };
+        let stages = ["converse", "finetune"].map(|stage| own_texts(stage, &data));
+        let [(held_out, _), (other_held_out, trained)] = stages.map(|texts| texts.expect("texts of a stage"));
+        assert_eq!(held_out, other_held_out);
+        assert!(trained.len() > 1000 && held_out.is_disjoint(&trained));
+        Ok(())
+    }
 }

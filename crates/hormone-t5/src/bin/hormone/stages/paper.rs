@@ -14,7 +14,7 @@ use super::{curve_path, minutes};
 use crate::batch::EncodedExample;
 use crate::checkpoint::ModelFolder;
 use crate::cli::{Recipe, RunArguments, TextArguments, TrainArguments};
-use crate::dialogues::{self, Dialogue, Split};
+use crate::dialogues::{self, Dialogue, SPLIT_SEED, Split};
 use crate::evaluate::{HeldOut, HeldOutReport};
 use crate::mixture::Example;
 use crate::optimizer::OptimizerSettings;
@@ -189,7 +189,7 @@ impl PaperRun<'_> {
         let mut trainer = Trainer::new(config, hormone_config, variables, &options)?;
         folder.save_setup(&trainer.config, &trainer.hormone_config, &tokenizer_json)?;
 
-        let split = Split::new(dialogues::load(&self.texts.dialogues)?, self.seed);
+        let split = Split::new(dialogues::load(&self.texts.dialogues)?, SPLIT_SEED);
         let max_tokens = trainer.hormone_config.max_source_tokens;
         let prefix = trainer.hormone_config.prompt_prefix.clone();
         let encode = |dialogue: &Dialogue| {
