@@ -210,8 +210,8 @@ mod tests {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/models/hormone-t5-mini/tokenizer.json");
         let tokenizer = TextTokenizer::from_json(&std::fs::read(path)?, 1)?;
         let example = Example {
-            source: "I passed my exam".into(),
-            target: Some("Exam passed, so you can rest.".into()),
+            source: "what a good day".into(),
+            target: Some("Good, may every day be so.".into()),
             target_levels: None,
             reply_levels: None,
             alpha: None,
@@ -227,11 +227,9 @@ mod tests {
             .filter(|(_, weight)| **weight == 3.0)
             .map(|(id, _)| tokenizer.piece(*id))
             .collect();
-        assert_eq!(heavy.concat().replace('\u{2581}', "").to_lowercase(), "exampassed");
-        let batch = Batch::new(
-            &[weighted, EncodedExample { target: Vec::new(), weights: Vec::new(), ..plain }],
-            &T5Config::from_json(b"{\"vocab_size\": 8000}")?,
-        )?;
+        assert_eq!(heavy.concat().replace('\u{2581}', "").to_lowercase(), "goodday");
+        let config = T5Config::from_json(br#"{"vocab_size":8000,"d_model":32,"d_kv":8,"d_ff":32,"num_layers":1,"num_heads":2}"#)?;
+        let batch = Batch::new(&[weighted, EncodedExample { target: Vec::new(), weights: Vec::new(), ..plain }], &config)?;
         assert_eq!(batch.label_weights.sum_all()?.to_scalar::<f32>()? as f64, batch.counts.label_weight);
         Ok(())
     }
