@@ -1,7 +1,7 @@
 """Trains the same model on the same examples in PyTorch: how fast that is, and how fast it learns.
 
-    cargo run --release -p hormone-t5 --features train --bin hormone -- examples --count 20000 > /tmp/examples.jsonl
-    python scripts/train_reference.py --run checkpoints/NAME --examples /tmp/examples.jsonl --minutes 3
+    cargo run --release -p hormone-t5 --features train --bin hormone -- examples --count 20000 > checkpoints/examples.jsonl
+    python scripts/train_reference.py --run checkpoints/NAME --examples checkpoints/examples.jsonl --minutes 3
 
 The run folder is one that `hormone pretrain` has just begun: its configuration, vocabulary and first weights are taken.
 """
@@ -38,8 +38,9 @@ class Batch:
         def ids(text: str | None) -> list[int]:
             return tokenizer.encode(text, add_special_tokens=False).ids[: MAX_TOKENS - 1] + [1] if text else []
 
-        self.input_ids = padded([ids(example["source"]) for example in examples], 0)
-        self.attention_mask = padded([[1] * len(ids(example["source"])) for example in examples], 0)
+        sources = [ids(example["source"]) for example in examples]
+        self.input_ids = padded(sources, 0)
+        self.attention_mask = padded([[1] * len(source) for source in sources], 0)
         self.labels = padded([ids(example["target"]) for example in examples], -100)
         self.target_levels = torch.tensor([levels_of(example["target_levels"]) for example in examples])
         self.reply_levels = torch.tensor([levels_of(example["reply_levels"]) for example in examples])

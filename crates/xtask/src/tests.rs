@@ -134,15 +134,12 @@ fn e2e(filter: Option<&str>) -> Result<()> {
         Err(error) => println!("Skipped, as axe-core could not be had: the search for barriers. {error:#}"),
     }
     on_the_built_page(&mut command)?;
-    for look in LOOKS {
+    for look in xtask::LOOKS {
         println!("-- as a visitor with {look}");
         run(command.env("HELT_LOOK", look))?;
     }
     Ok(())
 }
-
-/// Languages and screens that every browser test runs with: those of `helt_e2e::Look`.
-const LOOKS: [&str; 2] = ["en-desktop", "nl-phone"];
 
 /// Builds the page where something changed and tells a command where it and its browser are.
 pub(crate) fn on_the_built_page(command: &mut Command) -> Result<&mut Command> {

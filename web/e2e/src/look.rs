@@ -3,6 +3,7 @@
 use std::env;
 
 use anyhow::{Result, bail};
+use xtask::LOOKS;
 
 use crate::wording::Wording;
 
@@ -20,7 +21,7 @@ pub struct Look {
 impl Look {
     /// All looks; the first is the usual one.
     pub const ALL: [Self; 2] =
-        [Self { name: "en-desktop", language: "en", size: (1280, 900) }, Self { name: "nl-phone", language: "nl", size: (390, 844) }];
+        [Self { name: LOOKS[0], language: "en", size: (1280, 900) }, Self { name: LOOKS[1], language: "nl", size: (390, 844) }];
 
     pub(crate) fn from_environment() -> Result<Self> {
         let Ok(wanted) = env::var("HELT_LOOK") else { return Ok(Self::ALL[0]) };

@@ -1,8 +1,7 @@
 //! Files dropped anywhere on the page: a saved session is opened, model files are loaded. They stay on this device.
 
+use leptos::ev;
 use leptos::prelude::*;
-use wasm_bindgen::JsCast;
-use wasm_bindgen::prelude::Closure;
 use web_sys::{DragEvent, File};
 
 use super::playground::Playground;
@@ -15,19 +14,20 @@ pub(super) fn DropZone(play: Playground) -> impl IntoView {
     let i18n = play.i18n;
     let hovering = RwSignal::new(false);
     let failure = RwSignal::new(None::<String>);
-    on_window("dragover", move |event| {
+    // The page listens as long as it lives.
+    window_event_listener(ev::dragover, move |event| {
         if carries_files(&event) {
             event.prevent_default();
             hovering.set(true);
         }
     });
-    on_window("dragleave", move |event| {
+    window_event_listener(ev::dragleave, move |event| {
         // Leaving the window, not merely one of its elements.
         if event.related_target().is_none() {
             hovering.set(false);
         }
     });
-    on_window("drop", move |event| {
+    window_event_listener(ev::drop, move |event| {
         hovering.set(false);
         if carries_files(&event) {
             event.prevent_default();
@@ -62,12 +62,4 @@ fn carries_files(event: &DragEvent) -> bool {
 fn files_of(event: &DragEvent) -> Vec<File> {
     let list = event.data_transfer().and_then(|data| data.files());
     list.map(|list| (0..list.length()).filter_map(|index| list.get(index)).collect()).unwrap_or_default()
-}
-
-fn on_window(name: &str, handle: impl FnMut(DragEvent) + 'static) {
-    let listener = Closure::<dyn FnMut(DragEvent)>::new(handle);
-    // Fails only where there is no window.
-    let _ = window().add_event_listener_with_callback(name, listener.as_ref().unchecked_ref());
-    // The page listens as long as it lives.
-    listener.forget();
 }

@@ -1,10 +1,8 @@
 //! What this browser remembers: language, theme, and whether loading a model ended well. Nothing of it leaves the device.
 
 use gloo_storage::{LocalStorage, SessionStorage, Storage};
-use leptos::prelude::window;
+use leptos::prelude::window_event_listener_untyped;
 use serde::{Deserialize, Serialize};
-use wasm_bindgen::JsCast;
-use wasm_bindgen::prelude::Closure;
 
 use crate::i18n::Locale;
 
@@ -91,11 +89,8 @@ pub(super) fn loading_ended() {
 
 /// From now on a page that is left while its model loads, or loaded anew, has not crashed: browsers tell only pages that still run that they are left.
 pub(super) fn tell_leaving_from_crashing() {
-    let listener = Closure::<dyn FnMut()>::new(loading_ended);
-    // Fails only where there is no window.
-    let _ = window().add_event_listener_with_callback("pagehide", listener.as_ref().unchecked_ref());
     // The page listens as long as it lives.
-    listener.forget();
+    window_event_listener_untyped("pagehide", |_| loading_ended());
 }
 
 /// Whether the page went away in the middle of loading.

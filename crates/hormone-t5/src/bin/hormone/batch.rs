@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use anyhow::Result;
-use candle_core::{Device, Tensor};
+use candle_core::{Device, Tensor, WithDType};
 use hormone_t5::{HormoneLevels, T5Config, TextTokenizer, TrainingTokenizer};
 
 use crate::evaluation::wording;
@@ -129,6 +129,7 @@ impl Batch {
         let pad = config.pad_token_id;
         let sources: Vec<&[u32]> = examples.iter().map(|example| example.source.as_slice()).collect();
         let targets: Vec<&[u32]> = examples.iter().map(|example| example.target.as_slice()).collect();
+        let weights: Vec<&[f32]> = examples.iter().map(|example| example.weights.as_slice()).collect();
         let shifted: Vec<Vec<u32>> = targets.iter().map(|target| shifted_right(target, config.decoder_start_token_id)).collect();
         let shifted: Vec<&[u32]> = shifted.iter().map(Vec::as_slice).collect();
         let levels = |levels: &dyn Fn(&EncodedExample) -> Option<HormoneLevels>| -> Result<(Tensor, Tensor)> {
@@ -144,7 +145,7 @@ impl Batch {
             attention_mask: mask(&sources)?,
             decoder_input_ids: padded(&shifted, pad)?,
             labels: padded(&targets, pad)?,
-            label_weights: label_weights(examples)?,
+            label_weights: padded(&weights, 0.0)?,
             target_levels,
             target_levels_mask,
             reply_levels,
@@ -177,9 +178,9 @@ fn shifted_right(target: &[u32], start: u32) -> Vec<u32> {
 }
 
 /// `[rows, longest]`; at least one column, so that a batch without replies is still a tensor.
-fn padded(rows: &[&[u32]], pad: u32) -> Result<Tensor> {
+fn padded<T: WithDType>(rows: &[&[T]], pad: T) -> Result<Tensor> {
     let width = width(rows);
-    let values: Vec<u32> = rows.iter().flat_map(|row| row.iter().copied().chain(std::iter::repeat(pad)).take(width)).collect();
+    let values: Vec<T> = rows.iter().flat_map(|row| row.iter().copied().chain(std::iter::repeat(pad)).take(width)).collect();
     Ok(Tensor::from_vec(values, (rows.len(), width), &Device::Cpu)?)
 }
 
@@ -189,14 +190,7 @@ fn mask(rows: &[&[u32]]) -> Result<Tensor> {
     Ok(Tensor::from_vec(values, (rows.len(), width), &Device::Cpu)?)
 }
 
-fn label_weights(examples: &[EncodedExample]) -> Result<Tensor> {
-    let width = examples.iter().map(|example| example.weights.len()).max().unwrap_or(0).max(1);
-    let values: Vec<f32> =
-        examples.iter().flat_map(|example| example.weights.iter().copied().chain(std::iter::repeat(0.0)).take(width)).collect();
-    Ok(Tensor::from_vec(values, (examples.len(), width), &Device::Cpu)?)
-}
-
-fn width(rows: &[&[u32]]) -> usize {
+fn width<T>(rows: &[&[T]]) -> usize {
     rows.iter().map(|row| row.len()).max().unwrap_or(0).max(1)
 }
 

@@ -152,3 +152,23 @@ impl ModelFolder {
 fn load_tensors(path: &Path) -> Result<HashMap<String, Tensor>> {
     candle_core::safetensors::load(path, &Device::Cpu).with_context(|| format!("cannot read {}", path.display()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gate_opens_at_its_conditional_gain_and_tells_below_it_what_to_do() {
+        let state = |measured: f64| RunState {
+            stage: "pretrain".into(),
+            step: 750,
+            seconds: 0.0,
+            best: None,
+            gate: Some(Gate { least: 0.4, measured }),
+        };
+        assert!(state(0.4).check_gate().is_ok());
+        let error = state(0.0).check_gate().expect_err("below the gate").to_string();
+        assert!(error.contains("pretrain") && error.contains("at least 0.4") && error.contains("--resume"), "{error}");
+        assert!(RunState { gate: None, ..state(0.0) }.check_gate().is_ok(), "the paper's recipe has no gate");
+    }
+}

@@ -85,7 +85,7 @@ impl Example {
             alpha: Some(alpha),
             ..Self::paper(dialogue)
         };
-        let strong = Tone::ALL.into_iter().filter_map(|tone| Some(with(dialogue.strong_reply(tone)?, Some(tone), 0.4)));
+        let strong = Tone::ALL.into_iter().filter_map(|tone| Some(with(dialogue.strong_reply(tone)?, Some(tone), WATCHED_STRONG_ALPHA)));
         std::iter::once(with(&dialogue.flat, None, 0.0)).chain(strong).collect()
     }
 
@@ -105,6 +105,9 @@ impl Example {
 /// Strength of the modulation for restrained and for full replies.
 const MILD_ALPHA: std::ops::Range<f32> = 0.15..0.30;
 const STRONG_ALPHA: std::ops::RangeInclusive<f32> = 0.30..=0.50;
+/// The same for what is watched, where nothing is drawn.
+const WATCHED_MILD_ALPHA: f32 = 0.22;
+const WATCHED_STRONG_ALPHA: f32 = 0.4;
 /// For small talk that is only a little friendly.
 const FAINT_ALPHA: std::ops::Range<f32> = 0.05..0.15;
 

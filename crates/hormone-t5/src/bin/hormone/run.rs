@@ -130,7 +130,9 @@ fn start(trainer: &mut Trainer, folder: &ModelFolder, options: &RunOptions) -> R
         if folder.holds_run() {
             bail!("{} already holds a run: go on with --resume, or name another folder.", folder.path().display());
         }
-        return Ok(RunState { stage: options.stage.to_string(), step: 0, seconds: 0.0, best: None, gate: None });
+        // Nothing measured is no gain: what was never evaluated passes no gate.
+        let gate = options.least_conditional_gain.map(|least| Gate { least, measured: 0.0 });
+        return Ok(RunState { stage: options.stage.to_string(), step: 0, seconds: 0.0, best: None, gate });
     }
     let (optimizer, state) = folder.load_run()?;
     if state.stage != options.stage {

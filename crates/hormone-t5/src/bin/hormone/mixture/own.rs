@@ -5,7 +5,7 @@ use rand::Rng;
 use rand::seq::{IndexedRandom, IteratorRandom};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Example, Kind, MILD_ALPHA, MixtureConfig, STRONG_ALPHA, jittered};
+use super::{Example, Kind, MILD_ALPHA, MixtureConfig, STRONG_ALPHA, WATCHED_MILD_ALPHA, WATCHED_STRONG_ALPHA, jittered};
 use crate::dialogues::{Dialogue, Exchange, SurfaceShares, Voice, vary, with_other_name};
 
 /// All that is trained on.
@@ -89,8 +89,8 @@ impl Example {
             reply_levels: voice.tone().map(Tone::levels),
             alpha: Some(match voice {
                 Voice::Flat => 0.0,
-                Voice::Mild(_) => 0.22,
-                Voice::Strong(_) => 0.4,
+                Voice::Mild(_) => WATCHED_MILD_ALPHA,
+                Voice::Strong(_) => WATCHED_STRONG_ALPHA,
             }),
             kind: Kind::Dialogue,
         });

@@ -9,7 +9,7 @@ use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Example, Kind, MILD_ALPHA, MixtureConfig, STRONG_ALPHA, is_held_out, jittered};
+use super::{Example, Kind, MILD_ALPHA, MixtureConfig, STRONG_ALPHA, WATCHED_MILD_ALPHA, WATCHED_STRONG_ALPHA, is_held_out, jittered};
 use crate::corpora::{Corpora, LabelledText, is_coarse, word_count};
 use crate::dialogues::{SurfaceShares, vary};
 use crate::reflection::{Frames, Reflection, Strength, Subject, is_delicate, reflect};
@@ -121,7 +121,8 @@ impl Reflections {
         for (index, reflected) in unseen.iter().step_by(step).enumerate() {
             let Some(reflection) = &reflected.reflection else { continue };
             let tone = if reflected.delicate { GENTLE[index % GENTLE.len()] } else { Tone::ALL[index % Tone::ALL.len()] };
-            let (strength, alpha) = [(Strength::Strong, 0.4), (Strength::Mild, 0.22), (Strength::Flat, 0.0)][index / Tone::ALL.len() % 3];
+            let (strength, alpha) = [(Strength::Strong, WATCHED_STRONG_ALPHA), (Strength::Mild, WATCHED_MILD_ALPHA), (Strength::Flat, 0.0)]
+                [index / Tone::ALL.len() % 3];
             examples.push(Example {
                 source: reflected.text.clone(),
                 target: Some(self.frames.reply(reflection, tone, strength, &mut rng)),
