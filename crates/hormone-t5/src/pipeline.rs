@@ -112,10 +112,8 @@ impl HormoneT5 {
     pub fn encode(&self, text: &str) -> Result<Encoded> {
         let encoded = self.tokenizer.encode(&self.hormone_config.prompt_prefix, text, self.hormone_config.max_source_tokens)?;
         let ids = encoded.ids();
-        let length = ids.len();
-        let input_ids = Tensor::from_vec(ids, (1, length), &Device::Cpu)?;
-        let attention_mask = Tensor::ones((1, length), candle_core::DType::F32, &Device::Cpu)?;
-        let hidden_states = self.t5.encode(&input_ids, &attention_mask)?;
+        let attention_mask = Tensor::ones((1, ids.len()), candle_core::DType::F32, &Device::Cpu)?;
+        let hidden_states = self.t5.encode_text(&ids)?;
         self.read(text, encoded, hidden_states, attention_mask, self.hormone_config.attention_temperature)
     }
 

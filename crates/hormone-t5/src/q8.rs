@@ -55,7 +55,7 @@ impl Activations {
         for (group, x) in self.values.chunks_mut(ROWS * inputs).zip(x.chunks(ROWS * inputs)) {
             let rows = x.len() / inputs;
             for (row, x) in x.chunks_exact(inputs).enumerate() {
-                let largest = x.iter().fold(0.0f32, |largest, value| if value.abs() > largest { value.abs() } else { largest });
+                let largest = largest(x);
                 let factor = if largest > 0.0 { LARGEST / largest } else { 0.0 };
                 for (pair, x) in group[2 * row..].chunks_mut(2 * rows).zip(x.chunks_exact(2)) {
                     (pair[0], pair[1]) = (round(x[0] * factor), round(x[1] * factor));
@@ -75,6 +75,18 @@ impl Activations {
 struct Group<'a> {
     values: &'a [i16],
     scales: &'a [f32],
+}
+
+/// The largest magnitude, in eight at once, which the compiler makes vectors of.
+fn largest(x: &[f32]) -> f32 {
+    let larger = |a: f32, b: f32| if b > a { b } else { a };
+    let mut lanes = [0.0f32; 8];
+    let chunks = x.chunks_exact(8);
+    let rest = chunks.remainder().iter().map(|value| value.abs()).fold(0.0, larger);
+    for x in chunks {
+        lanes.iter_mut().zip(x).for_each(|(lane, value)| *lane = larger(*lane, value.abs()));
+    }
+    lanes.into_iter().fold(rest, larger)
 }
 
 /// The nearest integer, ties to even: adding 1.5 * 2^23 leaves it in the lowest bits.

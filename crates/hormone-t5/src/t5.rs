@@ -1,4 +1,5 @@
-//! T5, the whole of it: encoder, decoder, and in `decoding` the cached decoder of replies; v1.0 (ReLU, tied head) and v1.1/FLAN (gated GELU, untied head).
+//! T5, the whole of it: v1.0 (ReLU, tied head) and v1.1/FLAN (gated GELU, untied head). Here encoder and decoder with gradients and padding; in
+//! `encoding` and `decoding` the fast ones of one text and of its replies.
 //!
 //! Reference: `transformers`' `modeling_t5.py`. What sets T5 apart from other transformers:
 //!
@@ -9,6 +10,8 @@
 //! * with a tied head the decoder's output is multiplied by `1 / sqrt(D)` before it.
 
 mod decoding;
+mod encoding;
+mod slices;
 
 use candle_core::{DType, Device, Tensor};
 pub use decoding::{DecoderCache, RowOutput};

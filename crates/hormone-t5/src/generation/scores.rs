@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use rand::Rng;
 
 use super::GenerationConfig;
+use crate::ops::exp;
 
 /// The rules that look at the tokens so far.
 #[derive(Clone, Copy, Debug)]
@@ -74,18 +75,6 @@ fn sum_exp(scores: &[f32], max: f32) -> f32 {
         }
     }
     rest + sums.iter().sum::<f32>()
-}
-
-/// `e^x` for `x <= 0` with a relative error below 1e-6: `x = n ln 2 + r`, a polynomial in `r`, and `n` into the exponent's bits.
-fn exp(x: f32) -> f32 {
-    const LN_2_HIGH: f32 = 0.693_359_4;
-    const LN_2_LOW: f32 = -2.121_944_4e-4;
-    const TO_INTEGER: f32 = 12_582_912.0; // 1.5 * 2^23: leaves no fraction
-    let x = if x > -87.0 { x } else { -87.0 };
-    let n = (x * std::f32::consts::LOG2_E + TO_INTEGER) - TO_INTEGER;
-    let r = x - n * LN_2_HIGH - n * LN_2_LOW;
-    let series = 1.0 + r * (1.0 + r * (0.5 + r * (1.0 / 6.0 + r * (1.0 / 24.0 + r * (1.0 / 120.0 + r / 720.0)))));
-    f32::from_bits((((n as i32) + 127) << 23) as u32) * series
 }
 
 /// `x - log(sum(exp(x)))`.

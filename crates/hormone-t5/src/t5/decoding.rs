@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use candle_core::{Device, Tensor};
 
-use super::{Attention, DecoderOutput, FeedForward, FeedForwardInput, KeyValue, RmsNorm, Stack, T5};
-use crate::linear::Rows;
+use super::slices::{Scratch, add, add_scaled, clear};
+use super::{Attention, DecoderOutput, KeyValue, Stack, T5};
 use crate::{Result, ops};
 
 /// What decoding remembers of each row: keys and values of the source, and of the tokens so far.
@@ -58,19 +58,6 @@ pub struct RowOutput {
     pub logits: Vec<f32>,
     /// Where each layer and head looked: `[layers, num_heads, S]`, rows sum to 1.
     pub cross_attention: Vec<f32>,
-}
-
-/// Working memory of one pass.
-#[derive(Debug, Default)]
-struct Scratch {
-    normed: Rows,
-    query: Vec<f32>,
-    key: Vec<f32>,
-    value: Vec<f32>,
-    context: Vec<f32>,
-    gate: Vec<f32>,
-    product: Vec<f32>,
-    scores: Vec<f32>,
 }
 
 impl T5 {
@@ -146,10 +133,6 @@ impl T5 {
         let logits = scratch.product.chunks_exact(scratch.product.len() / count);
         Ok(logits.zip(weights).map(|(logits, cross_attention)| RowOutput { logits: logits.to_vec(), cross_attention }).collect())
     }
-
-    fn width(&self) -> Result<usize> {
-        Ok(self.decoder.final_layer_norm.weight.dim(0)?)
-    }
 }
 
 impl DecoderCache {
@@ -173,26 +156,11 @@ impl DecoderCache {
 }
 
 impl Stack {
-    fn num_heads(&self) -> Result<usize> {
-        Ok(self.relative_attention_bias.dim(1)?)
-    }
-
     /// Adds the bias of the next distance.
     fn extend_bias(&self, bias: &mut Vec<f32>) -> Result<()> {
         let heads = self.num_heads()?;
         let bucket = self.bucket(-((bias.len() / heads) as i64)) as usize;
         ops::with_values(&self.relative_attention_bias, |table| bias.extend_from_slice(&table[bucket * heads..(bucket + 1) * heads]))
-    }
-}
-
-impl Scratch {
-    fn norm(&mut self, norm: &RmsNorm, hidden: &[f32]) -> Result<()> {
-        ops::with_values(&norm.weight, |weight| {
-            self.normed.set(hidden.len() / weight.len(), weight.len(), |rows| {
-                rows.copy_from_slice(hidden);
-                rows.chunks_exact_mut(weight.len()).for_each(|row| ops::rms_norm_row(row, weight, norm.epsilon as f32));
-            });
-        })
     }
 }
 
@@ -253,43 +221,4 @@ impl Attention {
         normed.set(rows.len(), width, |rows| rows.copy_from_slice(context));
         self.o.product(normed, product)
     }
-}
-
-impl FeedForward {
-    fn apply(&self, scratch: &mut Scratch) -> Result<()> {
-        let Scratch { normed, gate, context: inner, product, .. } = scratch;
-        match &self.input {
-            FeedForwardInput::Relu { wi } => {
-                wi.product(normed, inner)?;
-                inner.iter_mut().for_each(|value| *value = value.max(0.0));
-            }
-            FeedForwardInput::GatedGelu { wi_0, wi_1 } => {
-                wi_0.product(normed, gate)?;
-                wi_1.product(normed, inner)?;
-                inner.iter_mut().zip(gate.iter()).for_each(|(value, gate)| *value *= gelu(*gate));
-            }
-        }
-        let width = self.wo.inputs()?;
-        normed.set(inner.len() / width, width, |rows| rows.copy_from_slice(inner));
-        self.wo.product(normed, product)
-    }
-}
-
-/// The tanh approximation that Hugging Face calls `gelu_new`.
-fn gelu(x: f32) -> f32 {
-    let inner = (2.0 / std::f32::consts::PI).sqrt() * x * (1.0 + 0.044715 * x * x);
-    0.5 * x * (1.0 + inner.tanh())
-}
-
-fn clear(values: &mut Vec<f32>, length: usize) {
-    values.clear();
-    values.resize(length, 0.0);
-}
-
-fn add(sum: &mut [f32], values: &[f32]) {
-    sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
-}
-
-fn add_scaled(sum: &mut [f32], scale: f32, values: &[f32]) {
-    sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += scale * value);
 }

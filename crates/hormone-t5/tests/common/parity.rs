@@ -83,7 +83,7 @@ fn all_seen(ids: &Tensor) -> Result<Tensor> {
     Ok(Tensor::ones(ids.shape(), DType::F32, &Device::Cpu)?)
 }
 
-/// Hidden states and 40 positions' logits at source lengths 1, 25 and 140.
+/// Hidden states, of both encoders, and 40 positions' logits at source lengths 1, 25 and 140.
 pub fn hidden_states_and_logits(fixture: &Fixture) -> Result<()> {
     let Loaded { t5, expected, facts, .. } = fixture.load()?;
     let targets = one_row(&id_row(&facts["decoder_input_ids"]))?;
@@ -94,6 +94,7 @@ pub fn hidden_states_and_logits(fixture: &Fixture) -> Result<()> {
         let hidden = t5.encode(&source, &mask)?;
         let name = format!("encoder_hidden_states.{length}");
         assert_close(&name, &hidden, &expected[&name], HIDDEN_TOLERANCE)?;
+        assert_close(&name, &t5.encode_text(&id_row(&facts["sources"][length]))?, &expected[&name], HIDDEN_TOLERANCE)?;
         let name = format!("logits.{length}");
         assert_close(&name, &t5.decode(&targets, &hidden, &mask)?.logits, &expected[&name], LOGITS_TOLERANCE)?;
     }

@@ -8,7 +8,7 @@ use hormone_t5::{HormoneLevels, T5Config, TextTokenizer, TrainingTokenizer};
 
 use crate::evaluation::wording;
 use crate::loss::MarginCounts;
-use crate::mixture::Example;
+use crate::mixture::{Example, Kind};
 
 /// An example as ids.
 #[derive(Clone, Debug)]
@@ -22,6 +22,7 @@ pub(crate) struct EncodedExample {
     pub(crate) reply_levels: Option<HormoneLevels>,
     /// `None`: the learned alpha.
     pub(crate) alpha: Option<f32>,
+    pub(crate) kind: Kind,
 }
 
 impl EncodedExample {
@@ -35,6 +36,7 @@ impl EncodedExample {
             target_levels: example.target_levels,
             reply_levels: example.reply_levels,
             alpha: example.alpha,
+            kind: example.kind,
         })
     }
 

@@ -12,6 +12,7 @@ use hormone_t5::{Hormone, HormoneLevels, T5Config, Tone};
 use serde::{Deserialize, Serialize};
 
 use crate::batch::{Batch, EncodedExample};
+use crate::mixture::Kind;
 use crate::trainer::Model;
 
 /// Rows of one evaluation batch.
@@ -19,8 +20,10 @@ const ROWS: usize = 64;
 
 /// Held-out examples, as padded batches.
 pub(crate) struct HeldOut {
-    /// Messages with known levels.
-    levels: Vec<Batch>,
+    /// Messages written for this project, with known levels.
+    own: Vec<Batch>,
+    /// Labelled texts of others.
+    labelled: Vec<Batch>,
     /// Messages with a reply.
     replies: Vec<Batch>,
 }
@@ -46,6 +49,9 @@ pub(crate) struct HeldOutReport {
     pub(crate) level_mse: f64,
     /// Share of messages whose nearest tone is the nearest tone of their target.
     pub(crate) tone_accuracy: f64,
+    /// The same among the messages that were written for this project.
+    #[serde(default)]
+    pub(crate) own_tone_accuracy: f64,
     /// Mean over the tones of the F1 of nearest tone.
     pub(crate) tone_macro_f1: f64,
     /// Replies' tokens.
@@ -66,8 +72,9 @@ impl fmt::Display for HeldOutReport {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             formatter,
-            "held out: tone {:.1} %, level MSE {:.4}, reply loss {:.3}, conditional gain {:.3}",
+            "held out: tone {:.1} % (own messages {:.1} %), level MSE {:.4}, reply loss {:.3}, conditional gain {:.3}",
             100.0 * self.tone_accuracy,
+            100.0 * self.own_tone_accuracy,
             self.level_mse,
             self.sequence_loss,
             self.conditional_gain
@@ -83,7 +90,11 @@ impl HeldOut {
             kept.sort_by_key(|example| (example.target.len(), example.source.len()));
             kept.chunks(ROWS).map(|rows| Batch::new(rows, config)).collect()
         };
-        Ok(Self { levels: batches(&|example| example.target_levels.is_some())?, replies: batches(&|example| !example.target.is_empty())? })
+        Ok(Self {
+            own: batches(&|example| example.target_levels.is_some() && example.kind == Kind::Dialogue)?,
+            labelled: batches(&|example| example.target_levels.is_some() && example.kind != Kind::Dialogue)?,
+            replies: batches(&|example| !example.target.is_empty())?,
+        })
     }
 
     pub(crate) fn report(&self, model: &Model) -> Result<HeldOutReport> {
@@ -94,17 +105,22 @@ impl HeldOut {
     }
 
     fn report_levels(&self, model: &Model, report: &mut HeldOutReport) -> Result<()> {
-        let rows = on_all_cores(&self.levels, |batch| {
-            let hidden = model.t5.encode(&batch.input_ids, &batch.attention_mask)?;
-            let levels = model.levels(&hidden, &batch.attention_mask)?;
-            Ok(as_levels(&levels)?.into_iter().zip(as_levels(&batch.target_levels)?).collect::<Vec<_>>())
-        })?
-        .concat();
+        let read = |batches: &[Batch]| -> Result<Vec<(HormoneLevels, HormoneLevels)>> {
+            let rows = on_all_cores(batches, |batch| {
+                let hidden = model.t5.encode(&batch.input_ids, &batch.attention_mask)?;
+                let levels = model.levels(&hidden, &batch.attention_mask)?;
+                Ok(as_levels(&levels)?.into_iter().zip(as_levels(&batch.target_levels)?).collect::<Vec<_>>())
+            });
+            Ok(rows?.concat())
+        };
+        let own = read(&self.own)?;
+        report.own_tone_accuracy = tone_accuracy(&tones(&own));
+        let rows = [own, read(&self.labelled)?].concat();
         report.level_rows = rows.len();
         report.hormones = Hormone::ALL.into_iter().map(|hormone| hormone_report(&rows, hormone)).collect();
         report.level_mse = report.hormones.iter().map(|hormone| hormone.mse).sum::<f64>() / report.hormones.len().max(1) as f64;
-        let tones: Vec<(Tone, Tone)> = rows.iter().map(|(predicted, target)| (Tone::nearest(*predicted), Tone::nearest(*target))).collect();
-        report.tone_accuracy = mean(tones.iter().map(|(predicted, target)| f64::from(u8::from(predicted == target))));
+        let tones = tones(&rows);
+        report.tone_accuracy = tone_accuracy(&tones);
         report.tone_macro_f1 = macro_f1(&tones);
         Ok(())
     }
@@ -170,6 +186,15 @@ pub(crate) fn hormone_report(rows: &[(HormoneLevels, HormoneLevels)], hormone: H
     }
 }
 
+/// Nearest tones of predicted levels and of their targets.
+fn tones(rows: &[(HormoneLevels, HormoneLevels)]) -> Vec<(Tone, Tone)> {
+    rows.iter().map(|(predicted, target)| (Tone::nearest(*predicted), Tone::nearest(*target))).collect()
+}
+
+fn tone_accuracy(tones: &[(Tone, Tone)]) -> f64 {
+    mean(tones.iter().map(|(predicted, target)| f64::from(u8::from(predicted == target))))
+}
+
 pub(crate) fn macro_f1(tones: &[(Tone, Tone)]) -> f64 {
     let f1 = Tone::ALL.into_iter().filter_map(|tone| {
         let count = |keep: &dyn Fn(&(Tone, Tone)) -> bool| tones.iter().filter(|pair| keep(pair)).count() as f64;
@@ -188,6 +213,24 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn own_messages_are_counted_apart_from_labelled_texts() {
+        let example = |kind| EncodedExample {
+            source: vec![3, 1],
+            target: Vec::new(),
+            weights: Vec::new(),
+            target_levels: Some(Tone::Sad.levels()),
+            reply_levels: None,
+            alpha: Some(0.0),
+            kind,
+        };
+        let config =
+            T5Config::from_json(br#"{"vocab_size":8,"d_model":8,"d_kv":4,"d_ff":8,"num_layers":1,"num_heads":2}"#).expect("a shape");
+        let held_out = HeldOut::new(&[example(Kind::Dialogue), example(Kind::Levels), example(Kind::Levels)], &config).expect("batches");
+        assert_eq!([&held_out.own, &held_out.labelled].map(|batches| batches[0].counts.level_rows), [1, 2]);
+        assert_eq!(tone_accuracy(&[(Tone::Sad, Tone::Sad), (Tone::Rude, Tone::Sad)]), 0.5);
+    }
 
     #[test]
     fn macro_f1_counts_every_tone_that_occurs_alike() {

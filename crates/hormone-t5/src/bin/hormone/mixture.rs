@@ -108,7 +108,7 @@ const STRONG_ALPHA: std::ops::RangeInclusive<f32> = 0.30..=0.50;
 /// The same for what is watched, where nothing is drawn.
 const WATCHED_MILD_ALPHA: f32 = 0.22;
 const WATCHED_STRONG_ALPHA: f32 = 0.4;
-/// For small talk that is only a little friendly.
+/// For replies that show next to nothing of their levels.
 const FAINT_ALPHA: std::ops::Range<f32> = 0.05..0.15;
 
 /// How often each list of [`Mixture::turns`] is drawn.
@@ -210,10 +210,10 @@ impl Mixture {
 
     fn labelled_text(&self, rng: &mut ChaCha8Rng) -> Example {
         if rng.random_bool(self.config.own_levels) {
-            let (message, tone) = self.own.text(&self.config, rng);
+            let (message, levels) = self.own.text(&self.config, rng);
             let message = with_other_name(&[message], rng).concat();
             let source = vary(&without_words(&message, self.config.lost_words, rng), SurfaceShares::FULL, rng);
-            let target_levels = Some(tone.levels());
+            let target_levels = Some(levels);
             return Example { source, target: None, target_levels, reply_levels: None, alpha: Some(0.0), kind: Kind::Levels };
         }
         let rows = &self.labelled[self.tones.sample(rng)];

@@ -17,6 +17,9 @@ const EPSILON: f32 = 1e-8;
 /// Layers whose matrices Muon moves: not embeddings, norms and biases of positions, and not the block, whose matrices are small.
 const LAYERS: [&str; 2] = ["t5.encoder.block.", "t5.decoder.block."];
 
+/// What turns levels into `e`: at the rate of everything else its tanh saturates, and levels no longer change it.
+const EMBEDDING: &str = "hormone_block.hormone_to_embedding.";
+
 /// A gradient for each variable's name.
 pub(crate) type Gradients = BTreeMap<String, Vec<f32>>;
 
@@ -36,6 +39,8 @@ pub(crate) struct OptimizerSettings {
     pub(crate) max_norm: f64,
     /// Muon for the matrices of the encoder's and decoder's layers; else AdamW for everything.
     pub(crate) muon: bool,
+    /// Learning rate of the MLP from levels to `e`, as a factor of that of everything else.
+    pub(crate) embedding_rate: f64,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -139,12 +144,13 @@ impl Task<'_> {
             _ => None,
         };
         let mut values: Vec<f32> = self.variable.flatten_all()?.to_vec1()?;
-        let kept = 1.0 - step.rate * settings.weight_decay as f32;
+        let rate = if self.name.starts_with(EMBEDDING) { step.rate * settings.embedding_rate as f32 } else { step.rate };
+        let kept = 1.0 - rate * settings.weight_decay as f32;
         self.moments.first.resize(values.len(), 0.0);
         if let Some(shape) = shape {
             let update = muon::update(&mut self.moments.first, self.gradient, shape)?;
             for (value, update) in values.iter_mut().zip(update) {
-                *value = *value * kept - step.rate * update;
+                *value = *value * kept - rate * update;
             }
         } else {
             self.moments.second.resize(values.len(), 0.0);
@@ -154,7 +160,7 @@ impl Task<'_> {
                 *first = BETA1 * *first + (1.0 - BETA1) * gradient;
                 *second = BETA2 * *second + (1.0 - BETA2) * gradient * gradient;
                 *value *= kept;
-                *value -= step.rate / step.correction1 * *first / (second.sqrt() / step.correction2 + EPSILON);
+                *value -= rate / step.correction1 * *first / (second.sqrt() / step.correction2 + EPSILON);
             }
         }
         self.variable.set(&Tensor::from_vec(values, self.variable.shape(), &Device::Cpu)?)?;
@@ -164,4 +170,23 @@ impl Task<'_> {
 
 fn is_layer_matrix(name: &str) -> bool {
     LAYERS.iter().any(|layers| name.starts_with(layers)) && !name.contains("relative_attention_bias")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_embedding_of_levels_moves_by_its_own_factor_of_the_learning_rate() -> Result<()> {
+        let names = ["hormone_block.hormone_to_embedding.4.weight", "hormone_block.modulation_strength"];
+        let variables =
+            BTreeMap::from(names.map(|name| (name.to_string(), Var::from_slice(&[0.0f32; 4], 4, &Device::Cpu).expect("zeros"))));
+        let gradients = names.map(|name| (name.to_string(), vec![0.5, -1.0, 2.0, 1.0])).into();
+        let settings = OptimizerSettings { weight_decay: 0.0, max_norm: 1e9, muon: false, embedding_rate: 0.1 };
+        Optimizer::new(settings).step(&variables, &gradients, 0.01, 1)?;
+        let [slow, fast] = names.map(|name| variables[name].to_vec1::<f32>().expect("values"));
+        assert!(fast.iter().all(|value| (value.abs() - 0.01).abs() < 1e-5), "{fast:?}");
+        assert!(slow.iter().zip(fast).all(|(slow, fast)| (slow - 0.1 * fast).abs() < 1e-6), "{slow:?}");
+        Ok(())
+    }
 }

@@ -203,7 +203,7 @@ struct Curve {
 }
 
 impl Curve {
-    const HEADER: &str = "step,seconds,learning_rate,loss,sequence,level_mse,margin,diversity,levels_within,held_out_sequence,conditional_gain,held_out_level_mse,held_out_tone_accuracy,pairs_per_second";
+    const HEADER: &str = "step,seconds,learning_rate,loss,sequence,level_mse,margin,diversity,levels_within,held_out_sequence,conditional_gain,held_out_level_mse,held_out_tone_accuracy,held_out_own_tone_accuracy,pairs_per_second";
 
     /// Opens for appending at `step`; lines of later steps, lost with a checkpoint, are dropped.
     fn open(path: &Path, step: u64) -> Result<Self> {
@@ -230,7 +230,7 @@ impl Curve {
         let sum = &recent.sum;
         writeln!(
             self.file,
-            "{},{:.0},{rate:.3e},{:.4},{:.4},{:.4},{:.4},{:.4},{:.4},{:.4},{:.4},{:.4},{:.4},{:.1}",
+            "{},{:.0},{rate:.3e},{:.4},{:.4},{:.4},{:.4},{:.4},{:.4},{:.4},{:.4},{:.4},{:.4},{:.4},{:.1}",
             state.step,
             state.seconds,
             mean(sum.total),
@@ -243,6 +243,7 @@ impl Curve {
             held_out.conditional_gain,
             held_out.level_mse,
             held_out.tone_accuracy,
+            held_out.own_tone_accuracy,
             recent.pairs_per_second(),
         )?;
         Ok(())

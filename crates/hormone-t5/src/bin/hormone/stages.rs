@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use candle_core::{Device, Tensor, Var};
-use hormone_t5::{HormoneConfig, T5Config, TextTokenizer};
+use hormone_t5::{Hormone, HormoneConfig, T5Config, TextTokenizer};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 
 use crate::batch::{ContentWords, EncodedExample};
 use crate::checkpoint::ModelFolder;
@@ -138,7 +140,12 @@ fn train_on_mixture(
     let tokenizer = tokenizer.for_training();
     let options = TrainerOptions {
         objective: config.objective(),
-        optimizer: OptimizerSettings { weight_decay: config.weight_decay, max_norm: config.clip_norm, muon: config.muon },
+        optimizer: OptimizerSettings {
+            weight_decay: config.weight_decay,
+            max_norm: config.clip_norm,
+            muon: config.muon,
+            embedding_rate: config.embedding_rate,
+        },
         threads: run.threads,
         seed: config.seed,
         frozen: Vec::new(),
@@ -179,7 +186,23 @@ fn first_variables(tokenizer_json: &[u8], config: &T5Config, borrow: Option<&Pat
         let tensor = Tensor::from_vec(values, (config.vocab_size, config.d_model), &Device::Cpu)?;
         variables.insert("t5.shared.weight".to_string(), Var::from_tensor(&tensor)?);
     }
+    variables.extend(centred_embedding(config.d_model, seed)?);
     Ok(variables)
+}
+
+/// First layer from levels to `e`, so that levels of 0.5 give 0 before its GELU: levels are never negative, and without this those of any two
+/// tones start as nearly the same `e`.
+fn centred_embedding(d_model: usize, seed: u64) -> Result<BTreeMap<String, Var>> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let hormones = Hormone::ALL.len();
+    let bound = (hormones as f32).powf(-0.5);
+    let weight: Vec<f32> = (0..d_model * hormones).map(|_| random.random_range(-bound..bound)).collect();
+    let bias: Vec<f32> = weight.chunks(hormones).map(|row| -0.5 * row.iter().sum::<f32>()).collect();
+    let name = |part: &str| format!("hormone_block.hormone_to_embedding.0.{part}");
+    Ok(BTreeMap::from([
+        (name("weight"), Var::from_vec(weight, (d_model, hormones), &Device::Cpu)?),
+        (name("bias"), Var::from_vec(bias, d_model, &Device::Cpu)?),
+    ]))
 }
 
 fn curve_path(run: &RunArguments) -> PathBuf {
@@ -197,6 +220,9 @@ fn minutes(minutes: f64) -> Duration {
 mod tests {
     use std::collections::HashSet;
 
+    use hormone_t5::hormone_block::levels_tensor;
+    use hormone_t5::{HormoneBlock, Tone, Weights};
+
     use super::*;
     use crate::corpora::tests::shared_data;
     use crate::mixture::Kind;
@@ -212,6 +238,18 @@ mod tests {
             examples.iter().filter(|example| example.kind == Kind::Dialogue).filter_map(|example| example.target.clone()).collect()
         };
         Ok((replies(mixture.held_out()), replies(&mixture.batch(0, 8000))))
+    }
+
+    #[test]
+    fn tones_start_with_embeddings_that_lie_apart() -> Result<()> {
+        let weights = Weights::trainable(centred_embedding(64, 5)?, 5);
+        let block = HormoneBlock::load(&weights.at("hormone_block"), 64)?;
+        let e = block.embed(&levels_tensor(&Tone::ALL.map(Tone::levels))?)?; // [5, D]
+        let e = e.broadcast_div(&e.sqr()?.sum_keepdim(1)?.sqrt()?)?;
+        let cosines: Vec<Vec<f32>> = e.matmul(&e.t()?)?.to_vec2()?;
+        let (friendly, rude) = (Tone::Friendly as usize, Tone::Rude as usize);
+        assert!(cosines[friendly][rude] < 0.5, "{cosines:?}");
+        Ok(())
     }
 
     #[test]

@@ -305,6 +305,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
+    use crate::mixture::Kind;
 
     fn fixture(path: &str) -> std::path::PathBuf {
         std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(path)
@@ -330,7 +331,7 @@ mod tests {
     fn options(threads: usize) -> TrainerOptions {
         TrainerOptions {
             objective: Objective::PAPER,
-            optimizer: OptimizerSettings { weight_decay: 0.0, max_norm: 1e9, muon: false },
+            optimizer: OptimizerSettings { weight_decay: 0.0, max_norm: 1e9, muon: false, embedding_rate: 1.0 },
             threads,
             seed: 1,
             frozen: Vec::new(),
@@ -356,6 +357,7 @@ mod tests {
                 target_levels: <[f32; 6]>::try_from(levels).ok().map(HormoneLevels::from),
                 reply_levels: None,
                 alpha: None,
+                kind: Kind::Dialogue,
             }
         })
         .collect()
@@ -422,6 +424,7 @@ mod tests {
                 target_levels: Some(tone.levels()),
                 reply_levels: None,
                 alpha: None,
+                kind: Kind::Dialogue,
             };
             let examples = [example(4, Tone::Sad), example(9, Tone::Excited)];
             trainer.step(&examples, 1e-3)?;

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use hormone_t5::Tone;
+use hormone_t5::{HormoneLevels, Tone};
 use serde::Deserialize;
 
 use super::{message_key, stable_hash};
@@ -50,6 +50,19 @@ impl Voice {
         match self {
             Self::Flat => None,
             Self::Mild(tone) | Self::Strong(tone) => Some(tone),
+        }
+    }
+
+    /// What a reply in this voice shows: a mild one stands half-way between neutral and its tone.
+    pub(crate) fn levels(self) -> HormoneLevels {
+        let neutral = Tone::Neutral.levels();
+        match self {
+            Self::Flat => neutral,
+            Self::Mild(tone) => {
+                let (ends, neutral) = (tone.levels().to_array(), neutral.to_array());
+                HormoneLevels::from(std::array::from_fn(|place| 0.5 * (ends[place] + neutral[place])))
+            }
+            Self::Strong(tone) => tone.levels(),
         }
     }
 }

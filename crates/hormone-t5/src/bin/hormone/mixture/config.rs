@@ -21,6 +21,8 @@ pub(crate) struct MixtureConfig {
     pub(crate) repeat: f64,
     /// Share of flat replies at alpha 0 among reflections and dialogues.
     pub(crate) flat: f64,
+    /// Share of the exchanges' flat replies that come under some levels at a strength near 0.
+    pub(crate) faint_flat: f64,
     /// Share of single exchanges among our own dialogues.
     pub(crate) exchanges: f64,
     /// Share of dialogues whose strong reply comes under the learned alpha and the predicted levels.
@@ -53,6 +55,7 @@ impl Default for MixtureConfig {
             denoise: 0.03,
             repeat: 0.03,
             flat: 0.25,
+            faint_flat: 0.0,
             exchanges: 0.5,
             learned_alpha: 0.15,
             other_tones: 0.35,
@@ -76,6 +79,7 @@ impl MixtureConfig {
     pub(super) fn check(&self) -> Result<()> {
         let shares = [
             ("flat", self.flat),
+            ("faint_flat", self.faint_flat),
             ("exchanges", self.exchanges),
             ("learned_alpha", self.learned_alpha),
             ("flat + learned_alpha", self.flat + self.learned_alpha),

@@ -1,11 +1,11 @@
 //! Texts written for this project as examples: dialogues and exchanges.
 
-use hormone_t5::Tone;
+use hormone_t5::{HormoneLevels, Tone};
 use rand::Rng;
 use rand::seq::{IndexedRandom, IteratorRandom};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Example, Kind, MILD_ALPHA, MixtureConfig, STRONG_ALPHA, WATCHED_MILD_ALPHA, WATCHED_STRONG_ALPHA, jittered};
+use super::{Example, FAINT_ALPHA, Kind, MILD_ALPHA, MixtureConfig, STRONG_ALPHA, WATCHED_MILD_ALPHA, WATCHED_STRONG_ALPHA, jittered};
 use crate::dialogues::{Dialogue, Exchange, SurfaceShares, Voice, vary, with_other_name};
 
 /// All that is trained on.
@@ -15,8 +15,8 @@ pub(super) struct OwnTexts {
     /// Those with a reply come first.
     exchanges: Vec<Exchange>,
     answered: usize,
-    /// Flat and strong replies with the tone that they show.
-    voiced: Vec<(String, Tone)>,
+    /// Replies with the levels that they show.
+    voiced: Vec<(String, HormoneLevels)>,
 }
 
 impl OwnTexts {
@@ -27,15 +27,15 @@ impl OwnTexts {
     }
 
     /// A message, or a reply that shows its voice as a message would.
-    pub(super) fn text(&self, config: &MixtureConfig, rng: &mut ChaCha8Rng) -> (&str, Tone) {
+    pub(super) fn text(&self, config: &MixtureConfig, rng: &mut ChaCha8Rng) -> (&str, HormoneLevels) {
         if !self.voiced.is_empty() && rng.random_bool(config.voiced_replies) {
-            let (reply, tone) = &self.voiced[rng.random_range(0..self.voiced.len())];
-            return (reply, *tone);
+            let (reply, levels) = &self.voiced[rng.random_range(0..self.voiced.len())];
+            return (reply, *levels);
         }
         let place = rng.random_range(0..self.dialogues.len() + self.exchanges.len());
         match self.dialogues.get(place) {
-            Some(dialogue) => (&dialogue.input, dialogue.tone),
-            None => (&self.exchanges[place - self.dialogues.len()].input, self.exchanges[place - self.dialogues.len()].tone),
+            Some(dialogue) => (&dialogue.input, dialogue.tone.levels()),
+            None => (&self.exchanges[place - self.dialogues.len()].input, self.exchanges[place - self.dialogues.len()].tone.levels()),
         }
     }
 
@@ -65,6 +65,10 @@ impl OwnTexts {
         let exchange = &self.exchanges[rng.random_range(0..self.answered)];
         let (voice, reply) = exchange.replies.iter().choose(rng).expect("answered exchanges have a reply");
         let (reply_tone, alpha) = match *voice {
+            // At a strength near 0 any levels leave a reply as flat as none.
+            Voice::Flat if rng.random_bool(config.faint_flat) => {
+                (Some(Tone::ALL[rng.random_range(0..Tone::ALL.len())]), Some(rng.random_range(FAINT_ALPHA)))
+            }
             Voice::Flat => (None, Some(0.0)),
             Voice::Mild(tone) => (Some(tone), Some(rng.random_range(MILD_ALPHA))),
             Voice::Strong(tone) if tone == exchange.tone && rng.random_bool(config.learned_alpha) => (Some(tone), None),
@@ -79,7 +83,7 @@ impl Example {
     pub(super) fn of_exchange(exchange: &Exchange) -> Vec<Self> {
         if exchange.replies.is_empty() {
             let (source, target_levels) = (exchange.input.clone(), Some(exchange.tone.levels()));
-            return vec![Self { source, target: None, target_levels, reply_levels: None, alpha: Some(0.0), kind: Kind::Levels }];
+            return vec![Self { source, target: None, target_levels, reply_levels: None, alpha: Some(0.0), kind: Kind::Dialogue }];
         }
         let replies = exchange.replies.iter().enumerate();
         let examples = replies.map(|(index, (voice, reply))| Self {
@@ -116,15 +120,11 @@ fn written(
     Example { source, target: texts.next(), target_levels: Some(own.levels()), reply_levels, alpha, kind: Kind::Dialogue }
 }
 
-fn voiced(dialogues: &[Dialogue], exchanges: &[Exchange]) -> Vec<(String, Tone)> {
+fn voiced(dialogues: &[Dialogue], exchanges: &[Exchange]) -> Vec<(String, HormoneLevels)> {
     let of_dialogues = dialogues.iter().flat_map(|dialogue| {
-        let strong = Tone::ALL.into_iter().filter_map(|tone| Some((dialogue.strong_reply(tone)?.to_string(), tone)));
-        strong.chain([(dialogue.flat.clone(), Tone::Neutral)])
+        let strong = Tone::ALL.into_iter().filter_map(|tone| Some((dialogue.strong_reply(tone)?.to_string(), tone.levels())));
+        strong.chain([(dialogue.flat.clone(), Voice::Flat.levels()), (dialogue.mild.clone(), Voice::Mild(dialogue.tone).levels())])
     });
-    let of_exchanges = exchanges.iter().flat_map(|exchange| &exchange.replies).filter_map(|(voice, reply)| match voice {
-        Voice::Flat => Some((reply.clone(), Tone::Neutral)),
-        Voice::Mild(_) => None,
-        Voice::Strong(tone) => Some((reply.clone(), *tone)),
-    });
+    let of_exchanges = exchanges.iter().flat_map(|exchange| &exchange.replies).map(|(voice, reply)| (reply.clone(), voice.levels()));
     of_dialogues.chain(of_exchanges).collect()
 }

@@ -153,6 +153,29 @@ fn own_levels_are_those_of_messages_and_where_asked_for_of_replies() {
 }
 
 #[test]
+fn a_mild_reply_shows_half_of_its_tone() {
+    let config = MixtureConfig { levels: 1.0, own_levels: 1.0, voiced_replies: 1.0, ..MixtureConfig::default() };
+    let mixture = Mixture::new(corpora(), dialogues(), exchanges(), config, 7).expect("a mixture");
+    let mild = mixture.batch(8, 2000).into_iter().filter(|example| example.source.to_lowercase().starts_with("mild rude"));
+    let distances: Vec<f32> = mild.map(|example| example.target_levels.expect("levels").distance(Tone::Neutral.levels())).collect();
+    let half = 0.5 * Tone::Rude.levels().distance(Tone::Neutral.levels());
+    assert!(!distances.is_empty() && distances.iter().all(|distance| (distance - half).abs() < 1e-5), "{distances:?}");
+}
+
+#[test]
+fn flat_replies_may_come_under_any_levels_at_a_strength_near_0() {
+    let config = MixtureConfig { dialogue: 1.0, exchanges: 1.0, faint_flat: 0.5, ..MixtureConfig::default() };
+    let mixture = Mixture::new(corpora(), dialogues(), exchanges(), config, 7).expect("a mixture");
+    let flat =
+        mixture.batch(9, 4000).into_iter().filter(|example| example.target.as_deref().is_some_and(|reply| reply.starts_with("flat")));
+    let (plain, faint): (Vec<Example>, Vec<Example>) =
+        flat.filter(|example| example.kind == Kind::Dialogue).partition(|example| example.alpha == Some(0.0));
+    assert!(!plain.is_empty() && plain.iter().all(|example| example.reply_levels.is_none()));
+    let tones: HashSet<Tone> = faint.iter().filter_map(|example| example.reply_levels).map(Tone::nearest).collect();
+    assert!(tones.len() == 5 && faint.iter().all(|example| FAINT_ALPHA.contains(&example.alpha.expect("a strength"))));
+}
+
+#[test]
 fn repeated_messages_are_repeated_cleanly_under_any_levels() {
     let config = MixtureConfig { repeat: 1.0, ..MixtureConfig::default() };
     let mixture = Mixture::new(corpora(), dialogues(), exchanges(), config, 7).expect("a mixture");

@@ -28,6 +28,9 @@ pub(super) struct StageConfig {
     /// Muon for the layers' matrices instead of AdamW.
     #[serde(default)]
     pub(super) muon: bool,
+    /// Learning rate of the MLP from levels to `e`, as a factor of `learning_rate`.
+    #[serde(default = "whole")]
+    pub(super) embedding_rate: f64,
     pub(super) hormone_weight: f64,
     pub(super) margin_weight: f64,
     pub(super) diversity_weight: f64,
@@ -50,6 +53,10 @@ impl StageConfig {
     pub(super) fn objective(&self) -> Objective {
         Objective { hormone_weight: self.hormone_weight, margin_weight: self.margin_weight, diversity_weight: self.diversity_weight }
     }
+}
+
+fn whole() -> f64 {
+    1.0
 }
 
 fn one() -> f32 {

@@ -180,7 +180,7 @@ impl PaperRun<'_> {
         frozen.extend(self.variant.fixed_alpha().map(|_| MODULATION_STRENGTH.to_string()));
         let options = TrainerOptions {
             objective: self.variant.objective(),
-            optimizer: OptimizerSettings { weight_decay: 0.02, max_norm: 1.0, muon: false },
+            optimizer: OptimizerSettings { weight_decay: 0.02, max_norm: 1.0, muon: false, embedding_rate: 1.0 },
             threads: self.run.threads,
             seed: self.seed,
             frozen,
