@@ -6,7 +6,7 @@ use leptos::html::Textarea;
 use leptos::prelude::*;
 
 use super::load_status::LoadStatusLine;
-use super::playground::Playground;
+use super::playground::{COMPOSER, Playground};
 use crate::history::HistoryWalk;
 use crate::presets::PRESETS;
 use crate::session::Action;
@@ -89,7 +89,7 @@ pub(super) fn Composer(
             </div>
             <div class="field">
                 <textarea
-                    id="composer"
+                    id=COMPOSER
                     rows="2"
                     data-testid="composer-input"
                     aria-label=move || i18n.text("composer.label")

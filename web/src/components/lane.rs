@@ -1,7 +1,11 @@
 //! One reply: what it is, its text as it comes, how it was made and how fast it came.
 
+use std::time::Duration;
+
 use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
+use leptos::task::spawn_local;
+use wasm_bindgen_futures::JsFuture;
 
 use super::turn::compared_with;
 use super::weights_badge::WeightsBadge;
@@ -11,6 +15,9 @@ use crate::focus::{Focus, ReplyWord};
 use crate::i18n::I18n;
 use crate::protocol::{Lane, WeightsKind};
 use crate::session::{Reply, ReplyState, Session};
+
+/// How long a lane says that it was copied.
+const COPIED: Duration = Duration::from_secs(2);
 
 /// What a lane shows; compared so that a token of one lane redraws only this lane.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,14 +81,22 @@ pub(super) fn LaneView(
         }
         event.prevent_default();
     };
+    let copied = RwSignal::new(false);
     let copy = move |_| {
-        if let Some(shown) = shown.get_untracked() {
-            // There is no clipboard on plain http.
-            if window().is_secure_context() {
-                let _ = window().navigator().clipboard().write_text(&shown.text);
+        let Some(text) = shown.with_untracked(|shown| shown.as_ref().map(|shown| shown.text.clone())) else { return };
+        spawn_local(async move {
+            // A browser that refuses leaves the button as it was.
+            if JsFuture::from(window().navigator().clipboard().write_text(&text)).await.is_ok() {
+                copied.set(true);
+                let back = move || {
+                    copied.try_set(false);
+                };
+                set_timeout(back, COPIED);
             }
-        }
+        });
     };
+    // There is no clipboard on plain http.
+    let can_copy = window().is_secure_context();
     view! {
         <section class=format!("lane {}", lane.name()) data-testid=format!("lane-{}", lane.name()) aria-label=move || i18n.text(&format!("lane.{}", lane.name()))>
             <header title=move || i18n.text(&format!("lane_help.{}", lane.name()))>
@@ -106,7 +121,11 @@ pub(super) fn LaneView(
             </p>
             <footer>
                 <span data-testid=format!("lane-{}-timings", lane.name())>{decoding} " · " {move || shown.with(|shown| shown.as_ref().map(|shown| describe(i18n, shown.state)))}</span>
-                <button class="quiet" on:click=copy>{move || i18n.text("lane.copy")}</button>
+                {can_copy.then(|| view! {
+                    <button class="quiet" data-testid=format!("lane-{}-copy", lane.name()) on:click=copy>
+                        {move || i18n.text(if copied.get() { "lane.copied" } else { "lane.copy" })}
+                    </button>
+                })}
             </footer>
         </section>
     }

@@ -1,6 +1,7 @@
 //! The page's whole state, and the one way in which it changes: an action goes to the session, its messages to the worker, answers back to the session.
 
 use leptos::prelude::*;
+use wasm_bindgen::JsCast;
 
 use super::preferences;
 use crate::controls::Controls;
@@ -10,6 +11,9 @@ use crate::permalink::Permalink;
 use crate::protocol::WorkerResponse;
 use crate::recorded::Recording;
 use crate::session::{Action, LoadStatus, Session};
+
+/// Id of the field that messages are written in.
+pub(super) const COMPOSER: &str = "composer";
 
 /// The page's whole state; a handful of handles.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +86,21 @@ impl Playground {
     pub(super) fn read_draft(self) {
         let text = self.draft_text.get_untracked();
         self.act(Action::ReadDraft { text, attention_temperature: self.controls.settings_now().attention_temperature });
+    }
+
+    /// Puts a text into the composer, ready to be changed.
+    pub(super) fn write_draft(self, text: &str) {
+        self.draft_text.set(text.to_string());
+        self.read_draft();
+        let field = document().get_element_by_id(COMPOSER).and_then(|field| field.dyn_into::<web_sys::HtmlTextAreaElement>().ok());
+        // Once the text stands in the field.
+        request_animation_frame(move || {
+            if let Some(field) = field {
+                let end = field.text_length();
+                // Only fail where there is no page.
+                let _ = field.focus().and_then(|()| field.set_selection_range(end, end));
+            }
+        });
     }
 
     /// Sends a message, if there is a model to answer it.

@@ -22,7 +22,7 @@ pub(super) fn TurnView(
     chosen: RwSignal<Option<ReplyWord>>,
     id: u32,
 ) -> impl IntoView {
-    let Playground { session, i18n, draft_text, .. } = play;
+    let Playground { session, i18n, .. } = play;
     let of_turn = move |pick: fn(&Turn) -> bool| Memo::new(move |_| session.with(|session| session.turn(id).is_some_and(pick)));
     let analysis = Memo::new(move |_| session.with(|session| session.turn(id).and_then(|turn| turn.analysis.clone())));
     let text = session.with_untracked(|session| session.turn(id).map(|turn| turn.text.clone())).unwrap_or_default();
@@ -63,7 +63,7 @@ pub(super) fn TurnView(
                     >
                         {move || i18n.text("turn.inspect")}
                     </button>
-                    <button class="quiet" data-testid="edit" on:click=move |_| { draft_text.set(edited.clone()); play.read_draft() }>
+                    <button class="quiet" data-testid="edit" on:click=move |_| play.write_draft(&edited)>
                         {move || i18n.text("turn.edit")}
                     </button>
                     {move || broken.get().then(|| view! {

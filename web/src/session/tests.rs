@@ -3,6 +3,7 @@
 use hormone_t5::pipeline::{FinishReason, GeneratedToken};
 
 use super::*;
+use crate::controls::DecodingKind;
 use crate::protocol::LaneTimings;
 use crate::reading::tests::example;
 
@@ -73,6 +74,35 @@ fn another_alpha_asks_only_for_the_modulated_reply() {
     let [RequestMessage { request: WorkerRequest::Generate { lanes, .. }, .. }] = messages.as_slice() else { panic!("{messages:?}") };
     assert_eq!(lanes.iter().map(|lane| lane.lane).collect::<Vec<_>>(), [Lane::Modulated]);
     assert_eq!(session.latest().and_then(|turn| turn.reply(Lane::Baseline)).map(|reply| reply.text.as_str()), Some("fine"));
+}
+
+#[test]
+fn every_setting_that_a_reply_depends_on_renews_it() {
+    let plain = Settings::default;
+    let changed = [
+        Settings { alpha: Some(0.9), ..plain() },
+        Settings { pins: [Some(0.9), None, None, None, None, None], ..plain() },
+        Settings { attention_temperature: Some(0.05), ..plain() },
+        Settings { decoding: DecodingKind::Beams, ..plain() },
+        Settings { decoding: DecodingKind::Sampling, ..plain() },
+        Settings { no_repeat_ngram_size: 5, ..plain() },
+        Settings { max_new_tokens: 5, ..plain() },
+    ];
+    for settings in changed {
+        let mut session = loaded();
+        let turn = complete(&mut session, "so good!");
+        let messages = session.begin(Action::Regenerate { turn, settings: settings.clone() });
+        let Some(RequestMessage { id, request: WorkerRequest::Generate { lanes, attention_temperature, .. } }) = messages.last() else {
+            panic!("{settings:?}: {messages:?}")
+        };
+        assert!(lanes.iter().any(|lane| lane.lane == Lane::Modulated), "{settings:?}");
+        assert_eq!(*attention_temperature, settings.attention_temperature);
+        for lane in lanes {
+            finish(&mut session, *id, lane.lane);
+        }
+        say(&mut session, *id, WorkerResponse::Done);
+        assert!(session.begin(Action::Regenerate { turn, settings: settings.clone() }).is_empty(), "{settings:?} again");
+    }
 }
 
 #[test]

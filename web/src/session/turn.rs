@@ -24,6 +24,9 @@ pub struct Turn {
     /// How long the encoder took; `None` where it did not run for this turn.
     #[serde(default)]
     pub encoder_ms: Option<f64>,
+    /// The tau that it was read at; `None`: the model's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attention_temperature: Option<f64>,
     /// One for each lane, in the order of the lanes.
     pub replies: Vec<Reply>,
     /// Whether this comes from a file, not from the model at hand.
@@ -110,7 +113,7 @@ impl ReplyState {
 impl Turn {
     /// A turn without running requests.
     pub fn new(id: u32, text: String, analysis: Option<Arc<Analysis>>, replies: Vec<Reply>) -> Self {
-        Self { id, text, analysis, encoder_ms: None, replies, recorded: false, model: None }
+        Self { id, text, analysis, encoder_ms: None, attention_temperature: None, replies, recorded: false, model: None }
     }
 
     /// The reply in a lane.
@@ -136,15 +139,19 @@ impl Turn {
 
     /// The lanes of `settings` that have no complete reply made with them.
     pub(super) fn lanes_to_renew(&self, settings: &Settings) -> Vec<Lane> {
+        // Another tau reads other levels, which the baseline does not hear of.
+        let heard = |lane| lane == Lane::Baseline || self.attention_temperature == settings.attention_temperature;
         let complete = |lane: Lane| {
-            self.reply(lane)
-                .is_some_and(|reply| matches!(reply.state, ReplyState::Finished { .. }) && reply.config == settings.config(lane))
+            self.reply(lane).is_some_and(|reply| {
+                matches!(reply.state, ReplyState::Finished { .. }) && reply.config == settings.config(lane) && heard(lane)
+            })
         };
         settings.lanes().into_iter().filter(|lane| !complete(*lane)).collect()
     }
 
     /// Puts empty replies in place of those that are asked for anew.
     pub(super) fn await_replies(&mut self, request: RequestId, settings: &Settings, lanes: Vec<LaneRequest>) {
+        self.attention_temperature = settings.attention_temperature;
         for wanted in lanes {
             let lane = wanted.lane;
             let reply = Reply::awaited(Some(request), wanted);

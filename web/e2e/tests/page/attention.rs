@@ -56,6 +56,37 @@ fn a_chosen_reply_word_shows_where_the_decoder_looked_in_both_lanes() -> Result<
 }
 
 #[test]
+fn a_lower_tau_sharpens_attention_and_the_encoder_does_not_run_again() -> Result<()> {
+    visit("/", |page| {
+        page.say("I GOT THE JOB!!!")?;
+        let strongest = || -> Result<f64> {
+            page.evaluate(
+                "return Math.max(...[...document.querySelectorAll('.heatmap td')].map((cell) => parseFloat(cell.textContent) || 0))",
+            )
+        };
+        let answers_before = page.worker_answers()?.len();
+        let before = strongest()?;
+        page.set("tau-slider", "0.05")?;
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        while strongest()? <= before {
+            ensure!(std::time::Instant::now() < until, "Expected: more than {before} % at a low tau.\nThere was: {} %", strongest()?);
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        let answers = page.worker_answers()?.split_off(answers_before);
+        let encoder: Vec<_> = answers
+            .iter()
+            .filter(|answer| answer["response"]["type"] == "reading")
+            .map(|answer| &answer["response"]["encoder_ms"])
+            .collect();
+        ensure!(
+            !encoder.is_empty() && encoder.iter().all(|ms| ms.is_null()),
+            "Expected: only the block runs.\nThe encoder took: {encoder:?} ms"
+        );
+        Ok(())
+    })
+}
+
+#[test]
 fn an_older_message_can_be_inspected() -> Result<()> {
     visit("/", |page| {
         page.say("my dog died yesterday")?;

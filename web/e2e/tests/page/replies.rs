@@ -70,6 +70,66 @@ fn a_message_sent_while_replies_are_made_takes_their_place() -> Result<()> {
     })
 }
 
+#[test]
+fn an_edited_message_is_sent_as_a_new_turn_and_the_old_one_stays() -> Result<()> {
+    visit("/", |page| {
+        page.say("my dog died")?;
+        page.click("edit")?;
+        page.wait_until("the message is in the composer again", |view| view.draft == "my dog died")?;
+        let has_focus: bool = page.evaluate("return document.activeElement?.dataset.testid === 'composer-input'")?;
+        ensure!(has_focus, "Expected: the composer has the focus, so that typing goes on.");
+        page.say(" yesterday")?;
+        let view = page.view()?;
+        let messages: Vec<&str> = view.turns.iter().map(|turn| turn.message.as_str()).collect();
+        let as_expected = matches!(messages[..], [old, new] if old.ends_with("my dog died") && new.ends_with("my dog died yesterday"));
+        ensure!(as_expected, "Expected: the old turn and the changed message.\nThere was: {messages:?}");
+        Ok(())
+    })
+}
+
+#[test]
+fn a_reply_is_copied_as_it_stands_and_the_button_says_so() -> Result<()> {
+    visit("/", |page| {
+        // A headless browser has no clipboard to look into.
+        page.evaluate::<Option<bool>>(
+            "navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }; return null",
+        )?;
+        let wording = page.look.wording()?;
+        let answered = page.say("I GOT THE JOB!!!")?;
+        page.click("lane-modulated-copy")?;
+        page.wait_for_text("lane-modulated-copy", "the button says that it copied", |text| {
+            wording.is_in("lane.copied", text).unwrap_or(false)
+        })?;
+        let copied: String = page.evaluate("return window.copied ?? ''")?;
+        ensure!(copied == answered.modulated_text(), "Expected: {:?}.\nIn the clipboard was: {copied:?}", answered.modulated_text());
+        page.wait_for_text("lane-modulated-copy", "the button is as before", |text| !wording.is_in("lane.copied", text).unwrap_or(true))?;
+        Ok(())
+    })
+}
+
+#[test]
+fn the_dice_throw_another_seed_and_the_same_seed_gives_the_same_reply() -> Result<()> {
+    visit("/", |page| {
+        page.click("decoding-sampling")?;
+        page.wait_until("the settings of sampling are shown", |view| view.load.state == "ready")?;
+        page.set("decoding-temperature", "2")?;
+        page.set("decoding-seed", "7")?;
+        let seed = || page.evaluate::<String>("return document.querySelector('[data-testid=decoding-seed]').value");
+        let first = page.say("I GOT THE JOB!!!")?;
+        page.click("dice")?;
+        ensure!(seed()? != "7", "Expected: another seed.");
+        let other = page.wait_until("another reply", |view| {
+            view.is_answered(1) && view.latest().is_some_and(|turn| turn.modulated_text() != first.modulated_text())
+        })?;
+        page.set("decoding-seed", "7")?;
+        page.wait_until("the first reply again", |view| {
+            view.is_answered(1) && view.latest().is_some_and(|turn| turn.modulated_text() == first.modulated_text())
+        })?;
+        ensure!(other.notices.is_empty(), "Expected: no error.\nThere was: {:?}", other.notices);
+        Ok(())
+    })
+}
+
 /// Replies by pure chance: the token that ends them is as unlikely as any other.
 pub(crate) fn make_replies_long(page: &Page) -> Result<()> {
     page.click("decoding-sampling")?;
