@@ -168,8 +168,12 @@ fn perplexity(model: &HormoneT5, dialogues: &[Dialogue]) -> Result<(f64, f64)> {
     let examples = dialogues.iter().flat_map(Example::of_every_strength);
     let encode = |example: Example| EncodedExample::new(&example, &tokenizer, &settings.prompt_prefix, settings.max_source_tokens);
     let examples = examples.map(encode).collect::<Result<Vec<_>>>()?;
-    let parts =
-        Model { t5: model.t5().clone(), block: model.block().clone(), attention_temperature: settings.attention_temperature, hormones: 6 };
+    let parts = Model {
+        t5: model.t5().clone(),
+        block: model.block().clone(),
+        attention_temperature: settings.attention_temperature,
+        hormones: Hormone::ALL.len(),
+    };
     let report = HeldOut::new(&examples, model.config())?.report(&parts)?;
     Ok((report.sequence_loss.exp(), report.conditional_gain))
 }

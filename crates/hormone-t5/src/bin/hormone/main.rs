@@ -17,6 +17,7 @@ mod run;
 mod schedule;
 mod stages;
 mod talk;
+mod teacher;
 mod tokenizer_training;
 mod trainer;
 

@@ -7,6 +7,7 @@ mod config;
 mod denoising;
 mod own;
 mod reflections;
+mod taught;
 
 use anyhow::{Context, Result, ensure};
 use hormone_t5::{HormoneLevels, Tone};
@@ -18,11 +19,13 @@ use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
 use crate::corpora::{Corpora, LabelledText, TurnPair, is_coarse, share_a_word};
-use crate::dialogues::{Dialogue, Exchange, Exchanges, Split, SurfaceShares, stable_hash, vary, with_other_name};
+use crate::dialogues::{Dialogue, Exchange, Exchanges, SPLIT_SEED, Split, SurfaceShares, stable_hash, vary, with_other_name};
 use crate::reflection::Frames;
+use crate::teacher::WordTeacher;
 pub(crate) use config::MixtureConfig;
 use own::OwnTexts;
 use reflections::{Reflected, Reflections};
+use taught::Taught;
 
 /// Something to learn from.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -128,6 +131,7 @@ pub(crate) struct Mixture {
     tones: WeightedIndex<f64>,
     reflections: Reflections,
     own: OwnTexts,
+    taught: Option<Taught>,
     /// Turn pairs: persona chat, topical chat, personality chat, QnA chitchat, ChatterBot.
     turns: Vec<Vec<TurnPair>>,
     turn_lists: WeightedIndex<f64>,
@@ -163,6 +167,11 @@ impl Mixture {
         let turns = vec![related(persona_chat), related(topical_chat), personality_chat, qna_chitchat, chatterbot];
         let mut sentences = [common_voice, tatoeba, tinystories.train, storybooks, persona_facts].concat();
         sentences.retain(|sentence| !is_held_out(sentence));
+        let taught = (config.taught_levels > 0.0).then(|| {
+            let teacher = teacher(&split, &exchanges);
+            let said = turns.iter().flatten().map(|pair| pair.message.clone());
+            Taught::new(&teacher, sentences.iter().cloned().chain(said))
+        });
         ensure!(
             !split.train.is_empty() && labelled.iter().take(Tone::ALL.len()).all(|rows| !rows.is_empty()),
             "expected dialogues, and labelled texts of every tone, to train on"
@@ -177,6 +186,7 @@ impl Mixture {
             labelled,
             reflections,
             own: OwnTexts::new(split.train, exchanges.train),
+            taught,
             turns,
             sentences,
             held_out,
@@ -215,6 +225,12 @@ impl Mixture {
             let source = vary(&without_words(&message, self.config.lost_words, rng), SurfaceShares::FULL, rng);
             let target_levels = Some(levels);
             return Example { source, target: None, target_levels, reply_levels: None, alpha: Some(0.0), kind: Kind::Levels };
+        }
+        if let Some((text, levels)) =
+            self.taught.as_ref().filter(|_| rng.random_bool(self.config.taught_levels)).and_then(|taught| taught.draw(rng))
+        {
+            let source = vary(&without_words(text, self.config.lost_words, rng), SurfaceShares::LIGHT, rng);
+            return Example { source, target: None, target_levels: Some(levels), reply_levels: None, alpha: Some(0.0), kind: Kind::Levels };
         }
         let rows = &self.labelled[self.tones.sample(rng)];
         let row = &rows[rng.random_range(0..rows.len())];
@@ -280,6 +296,20 @@ impl Corpora {
     pub(crate) fn goemotions_test(data: &std::path::Path) -> Result<Vec<Example>> {
         Ok(Self::goemotions(data)?.test.iter().filter_map(Example::levels).collect())
     }
+}
+
+/// The word teacher of our own messages, and on standard error how well it reads those held out.
+fn teacher(split: &Split, exchanges: &Exchanges) -> WordTeacher {
+    let messages = |dialogues: &[Dialogue], exchanges: &[Exchange]| -> Vec<(String, Tone)> {
+        let of_dialogues = dialogues.iter().map(|dialogue| (dialogue.input.clone(), dialogue.tone));
+        of_dialogues.chain(exchanges.iter().map(|exchange| (exchange.input.clone(), exchange.tone))).collect()
+    };
+    let train = messages(&split.train, &exchanges.train);
+    let teacher = WordTeacher::learn(&train.iter().map(|(text, tone)| (text.as_str(), *tone)).collect::<Vec<_>>(), SPLIT_SEED);
+    let held_out = messages(&split.validation, &exchanges.validation);
+    let right = held_out.iter().filter(|(text, tone)| Tone::nearest(teacher.levels(text)) == *tone).count();
+    eprintln!("The word teacher reads {right} of {} held-out messages rightly.", held_out.len());
+    teacher
 }
 
 /// Each word is lost with probability `share`; one at least stays.

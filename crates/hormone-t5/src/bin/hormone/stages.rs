@@ -148,8 +148,8 @@ fn train_on_mixture(
         },
         threads: run.threads,
         seed: config.seed,
-        frozen: Vec::new(),
-        hormones: 6,
+        frozen: config.frozen.clone(),
+        hormones: Hormone::ALL.len(),
     };
     let mut trainer = Trainer::new(setup.t5_config, setup.hormone_config, setup.variables, &options)?;
     folder.save_setup(&trainer.config, &trainer.hormone_config, &setup.tokenizer)?;

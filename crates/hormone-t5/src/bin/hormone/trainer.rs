@@ -195,13 +195,14 @@ impl Trainer {
         let weights = Weights::trainable(variables, options.seed);
         Model::load(&weights, &config, &hormone_config, options.hormones)?;
         let variables = weights.variables();
-        let tensors: HashMap<String, Tensor> =
-            variables.iter().map(|(name, variable)| (name.clone(), variable.as_tensor().clone())).collect();
+        let frozen = |name: &str| options.frozen.iter().any(|beginning| name.starts_with(beginning.as_str()));
+        // What is frozen is no variable: nothing is computed to find its gradient.
+        let tensor = |name: &str, variable: &Var| if frozen(name) { variable.as_detached_tensor() } else { variable.as_tensor().clone() };
+        let tensors: HashMap<String, Tensor> = variables.iter().map(|(name, variable)| (name.clone(), tensor(name, variable))).collect();
         let model = Model::load(&Weights::from_tensors(tensors)?, &config, &hormone_config, options.hormones)?;
         let with_dropout = |thread: usize| {
             model.clone().with_dropout(config.dropout_rate, hormone_config.dropout_rate, options.seed ^ ((thread as u64 + 1) << 32))
         };
-        let frozen = |name: &str| options.frozen.iter().any(|beginning| name.starts_with(beginning.as_str()));
         Ok(Self {
             models: (0..options.threads.max(1)).map(with_dropout).collect(),
             trained: variables.iter().filter(|(name, _)| !frozen(name)).map(|(name, variable)| (name.clone(), variable.clone())).collect(),
@@ -301,7 +302,7 @@ impl Trainer {
 #[cfg(test)]
 mod tests {
     use candle_core::Device;
-    use hormone_t5::{HormoneLevels, Tone};
+    use hormone_t5::{Hormone, HormoneLevels, Tone};
     use serde_json::Value;
 
     use super::*;
@@ -335,7 +336,7 @@ mod tests {
             threads,
             seed: 1,
             frozen: Vec::new(),
-            hormones: 6,
+            hormones: Hormone::ALL.len(),
         }
     }
 
@@ -447,6 +448,20 @@ mod tests {
         let after = names.map(value);
         assert_eq!(before[0].as_ref().ok(), after[0].as_ref().ok());
         assert_ne!(before[1].as_ref().ok(), after[1].as_ref().ok());
+        Ok(())
+    }
+
+    #[test]
+    fn what_is_frozen_changes_no_gradient_of_the_rest() -> Result<()> {
+        let examples = fixture_examples(&json("training-step/expected.json")?);
+        let base = fixture_trainer(1)?;
+        let options = TrainerOptions { frozen: vec!["t5.".to_string()], ..options(1) };
+        let trainer = Trainer::new(base.config.clone(), base.hormone_config.clone(), base.variables.clone(), &options)?;
+        let ((_, all), (_, rest)) = (base.gradients(&examples)?, trainer.gradients(&examples)?);
+        assert!(!rest.is_empty() && rest.keys().all(|name| name.starts_with("hormone_block.")));
+        for (name, gradient) in rest {
+            assert_eq!(gradient, all[&name], "{name}");
+        }
         Ok(())
     }
 }

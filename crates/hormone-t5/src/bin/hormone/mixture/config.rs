@@ -35,6 +35,8 @@ pub(crate) struct MixtureConfig {
     pub(crate) reflected_levels: f64,
     /// Share of level examples that come from our own dialogues.
     pub(crate) own_levels: f64,
+    /// Share of texts that the word teacher read among the other level examples.
+    pub(crate) taught_levels: f64,
     /// Share of replies, with the tone they show, among our own level examples.
     pub(crate) voiced_replies: f64,
     /// Share of words lost from messages of which only the levels are learnt: what a few words show should not hang on one of them.
@@ -62,6 +64,7 @@ impl Default for MixtureConfig {
             predicted_levels: 0.3,
             reflected_levels: 0.5,
             own_levels: 0.0,
+            taught_levels: 0.0,
             voiced_replies: 0.0,
             lost_words: 0.0,
             tone_balance: 0.3,
@@ -87,6 +90,7 @@ impl MixtureConfig {
             ("predicted_levels", self.predicted_levels),
             ("reflected_levels", self.reflected_levels),
             ("own_levels", self.own_levels),
+            ("taught_levels", self.taught_levels),
             ("voiced_replies", self.voiced_replies),
             ("lost_words", self.lost_words),
             ("tone_balance", self.tone_balance),

@@ -153,6 +153,18 @@ fn own_levels_are_those_of_messages_and_where_asked_for_of_replies() {
 }
 
 #[test]
+fn texts_without_a_label_come_with_levels_of_the_word_teacher() {
+    let config = MixtureConfig { levels: 1.0, taught_levels: 1.0, ..MixtureConfig::default() };
+    let mixture = Mixture::new(corpora(), dialogues(), exchanges(), config, 7).expect("a mixture");
+    let taught: Vec<Example> = mixture.batch(10, 1000).into_iter().filter(|example| example.kind == Kind::Levels).collect();
+    assert!(taught.iter().any(|example| example.source.contains("cows")) && taught.iter().any(|example| example.source.contains("tea")));
+    for example in taught {
+        assert!(!example.source.contains("my keys"), "{} has a label", example.source);
+        assert!(example.target_levels.is_some() && example.target.is_none());
+    }
+}
+
+#[test]
 fn a_mild_reply_shows_half_of_its_tone() {
     let config = MixtureConfig { levels: 1.0, own_levels: 1.0, voiced_replies: 1.0, ..MixtureConfig::default() };
     let mixture = Mixture::new(corpora(), dialogues(), exchanges(), config, 7).expect("a mixture");
