@@ -148,7 +148,7 @@ fn train_on_mixture(
         },
         threads: run.threads,
         seed: config.seed,
-        frozen: config.frozen.clone(),
+        frozen: Vec::new(),
         hormones: Hormone::ALL.len(),
     };
     let mut trainer = Trainer::new(setup.t5_config, setup.hormone_config, setup.variables, &options)?;

@@ -31,9 +31,6 @@ pub(super) struct StageConfig {
     /// Learning rate of the MLP from levels to `e`, as a factor of `learning_rate`.
     #[serde(default = "whole")]
     pub(super) embedding_rate: f64,
-    /// Beginnings of names that stay as they are.
-    #[serde(default)]
-    pub(super) frozen: Vec<String>,
     pub(super) hormone_weight: f64,
     pub(super) margin_weight: f64,
     pub(super) diversity_weight: f64,
