@@ -1,5 +1,7 @@
 //! Single kernels, natively: `cargo bench -p hormone-t5`. What a browser makes of them is `cargo xtask bench`'s to say.
 
+#![allow(missing_docs)] // Of the functions that criterion's macros make.
+
 use std::collections::BTreeMap;
 use std::hint::black_box;
 

@@ -133,6 +133,8 @@ struct HormoneHead {
     query: Tensor,
     /// `Wk [D, D]`; dense, as it is folded into the query.
     key_proj: Tensor,
+    /// `[J, D]`: the query with `Wk` folded in, where neither of them is being trained.
+    folded: Option<Tensor>,
     value_proj: Linear,
     norm_weight: Tensor,
     norm_bias: Tensor,
@@ -149,9 +151,13 @@ impl HormoneHead {
             Linear::load_with_bias(&weights.at(&format!("output_proj.{index}")), inputs, outputs, xavier)
         });
         let projection = || Init::Normal((width as f64).powf(-0.5));
+        let query = weights.tensor("hormone_query", &[1, HEADS, width / HEADS], Init::Values(initial_query(hormone, width)))?;
+        let key_proj = weights.tensor("key_proj.weight", &[width, width], projection())?;
+        let is_trained = query.track_op() || key_proj.track_op();
         Ok(Self {
-            query: weights.tensor("hormone_query", &[1, HEADS, width / HEADS], Init::Values(initial_query(hormone, width)))?,
-            key_proj: weights.tensor("key_proj.weight", &[width, width], projection())?,
+            folded: if is_trained { None } else { Some(fold(&query, &key_proj)?) },
+            query,
+            key_proj,
             value_proj: Linear::load(&weights.at("value_proj"), width, width, projection())?,
             norm_weight: weights.tensor("attended_norm.weight", &[width], Init::Constant(1.0))?,
             norm_bias: weights.tensor("attended_norm.bias", &[width], Init::Constant(0.0))?,
@@ -164,8 +170,10 @@ impl HormoneHead {
     /// Attention of each sub-head over the tokens: `[B, J, S]`.
     fn attend(&self, hidden_states: &Tensor, mask: &Tensor, temperature: f64) -> Result<Tensor> {
         let width = hidden_states.dim(D::Minus1)?;
-        let query = self.query.reshape((HEADS, 1, width / HEADS))?;
-        let folded = query.matmul(&self.key_proj.reshape((HEADS, width / HEADS, width))?)?.squeeze(1)?; // [J, D]
+        let folded = match &self.folded {
+            Some(folded) => folded.clone(),
+            None => fold(&self.query, &self.key_proj)?,
+        }; // [J, D]
         let scores = hidden_states.broadcast_matmul(&folded.t()?)?.transpose(1, 2)?; // [B, J, S]
         let scores = (scores / (temperature * ((width / HEADS) as f64).sqrt()))?;
         ops::softmax_last_dim(&scores.broadcast_add(mask)?)
@@ -190,6 +198,13 @@ impl HormoneHead {
         } // [B, 1]
         ops::sigmoid(&x.broadcast_add(&self.output_bias)?)
     }
+}
+
+/// `q Wk` of each sub-head, `[J, D]`: what `q . k` is for a hidden state is its product with this.
+fn fold(query: &Tensor, key_proj: &Tensor) -> Result<Tensor> {
+    let width = key_proj.dim(0)?;
+    let query = query.reshape((HEADS, 1, width / HEADS))?;
+    Ok(query.matmul(&key_proj.reshape((HEADS, width / HEADS, width))?)?.squeeze(1)?)
 }
 
 /// Zeros, but for each sub-head a run of `+-0.1` that alternates in sign and lies elsewhere for every hormone: the six queries start orthogonal.
