@@ -1,4 +1,6 @@
 //! Single kernels, natively: `cargo bench -p hormone-t5`. What a browser makes of them is `cargo xtask bench`'s to say.
+//!
+//! Every `expect` is of tensors and files made here, whose fixed shapes fit each other.
 
 #![allow(missing_docs)] // Of the functions that criterion's macros make.
 

@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::teacher::WordTeacher;
 
-/// Longest text that is taught, in characters.
+/// Longest text that is taught, in bytes.
 const LONGEST: usize = 200;
 
 /// Most texts of a tone: what others write is mostly neutral.
