@@ -10,8 +10,8 @@ use std::hint::black_box;
 use candle_core::quantized::{GgmlDType, QTensor};
 use candle_core::{DType, Device, Tensor};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use hormone_t5::generation::log_sum_exp;
 use hormone_t5::ops::cross_entropy;
+use hormone_t5::ops::log_sum_exp;
 use hormone_t5::q8::{Activations, Q8Matrix};
 use hormone_t5::{Result, T5, T5Config, Weights};
 

@@ -6,7 +6,7 @@ mod beams;
 mod scores;
 
 pub use beams::{BeamSearch, BeamStep, Hypothesis};
-pub use scores::{ScoreRules, candidates, log_softmax, log_sum_exp, sample};
+pub use scores::{ScoreRules, candidates, log_softmax, sample};
 pub(crate) use scores::{argmax, ranked};
 
 use serde::{Deserialize, Serialize};

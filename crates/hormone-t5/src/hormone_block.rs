@@ -104,6 +104,11 @@ impl HormoneBlock {
         self.embedding.forward(levels)
     }
 
+    /// What `e` of `levels [B, N]` is the tanh of, `[B, D]`: far from 0 it is saturated.
+    pub fn embedding_before_tanh(&self, levels: &Tensor) -> Result<Tensor> {
+        self.embedding.before_tanh(levels)
+    }
+
     /// `H * (1 + alpha * e)`: `hidden_states [B, S, D]`, `embedding [B, D]`.
     pub fn modulate(&self, hidden_states: &Tensor, embedding: &Tensor, alpha: &Alpha) -> Result<Tensor> {
         let scaled = match alpha {
@@ -245,9 +250,13 @@ impl EmotionEmbedding {
     }
 
     fn forward(&self, levels: &Tensor) -> Result<Tensor> {
+        Ok(self.before_tanh(levels)?.tanh()?)
+    }
+
+    fn before_tanh(&self, levels: &Tensor) -> Result<Tensor> {
         let x = self.w1.forward(levels)?.gelu_erf()?; // [B, D]
         let x = ops::layer_norm(&x, &self.norm_weight, &self.norm_bias, LAYER_NORM_EPSILON)?;
-        Ok(self.w2.forward(&self.dropout.forward(&x)?)?.tanh()?)
+        self.w2.forward(&self.dropout.forward(&x)?)
     }
 }
 

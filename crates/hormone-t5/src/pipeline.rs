@@ -8,9 +8,10 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{Analysis, HormoneLevels, Tone};
-use crate::generation::{BeamSearch, Decoding, GenerationConfig, ScoreRules, log_sum_exp, sample};
+use crate::generation::{BeamSearch, Decoding, GenerationConfig, ScoreRules, sample};
 use crate::hormone_block::{Alpha, HormoneBlock, levels_tensor};
 use crate::manifest::ModelFiles;
+use crate::ops::log_sum_exp;
 use crate::t5::RowOutput;
 use crate::tokenizer::{EncodedText, TextTokenizer};
 use crate::{DecoderCache, Error, HormoneConfig, Result, T5, T5Config, Weights};

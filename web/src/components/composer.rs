@@ -70,12 +70,7 @@ pub(super) fn Composer(
     };
     let take_preset = move |text: &'static str| {
         walk.update_value(HistoryWalk::end);
-        draft_text.set(text.to_string());
-        read_soon();
-        if let Some(field) = field.get_untracked() {
-            // Only fails where there is no page.
-            let _ = field.focus();
-        }
+        play.write_draft(text);
     };
     let empty = move || draft_text.with(|text| text.trim().is_empty());
     view! {

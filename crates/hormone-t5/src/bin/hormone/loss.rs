@@ -33,6 +33,13 @@ pub(crate) fn level_mse(levels: &Tensor, targets: &Tensor, mask: &Tensor, count:
     Ok((squared.sum_all()? / count)?)
 }
 
+/// Absolute error of `levels [B, N]` against `targets [B, N]`, like [`level_mse`]. Where a text may show one of two tones, the squared error is least half-way
+/// between them and this at the likelier one.
+pub(crate) fn level_mae(levels: &Tensor, targets: &Tensor, mask: &Tensor, count: f64) -> Result<Tensor> {
+    let absolute = (levels - targets)?.abs()?.broadcast_mul(&mask.unsqueeze(1)?)?;
+    Ok((absolute.sum_all()? / count)?)
+}
+
 /// How many targets ask for a high and for a low level.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct MarginCounts {
@@ -70,4 +77,35 @@ pub(crate) fn diversity_loss(queries: &Tensor) -> Result<Tensor> {
     let others = Tensor::from_iter((0..count * count).map(|place| f32::from(place / count != place % count)), &Device::Cpu)?;
     let others = others.reshape((count, count))?;
     Ok(((cosines * others)?.sum_all()? / (count * (count - 1)) as f64)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use candle_core::Var;
+
+    use super::*;
+
+    #[test]
+    fn between_two_targets_the_squared_error_settles_at_their_mean_and_the_absolute_one_at_the_likelier() -> Result<()> {
+        let targets = Tensor::new(&[[0.9f32], [0.9], [0.9], [0.1]], &Device::Cpu)?;
+        let mask = Tensor::ones(4, candle_core::DType::F32, &Device::Cpu)?;
+        let pull = |at: f32, loss: fn(&Tensor, &Tensor, &Tensor, f64) -> Result<Tensor>| -> Result<f32> {
+            let level = Var::new(at, &Device::Cpu)?;
+            let gradients = loss(&level.broadcast_as((4, 1))?, &targets, &mask, 4.0)?.backward()?;
+            Ok(gradients.get(&level).map(Tensor::to_scalar::<f32>).transpose()?.unwrap_or_default())
+        };
+        assert!(pull(0.7, level_mse)?.abs() < 1e-6 && pull(0.7, level_mae)? < -0.4);
+        assert!(pull(0.95, level_mae)? > 0.9);
+        Ok(())
+    }
+
+    #[test]
+    fn rows_without_a_target_have_no_error() -> Result<()> {
+        let targets = Tensor::new(&[[0.9f32, 0.1], [0.0, 0.0]], &Device::Cpu)?;
+        let levels = Tensor::new(&[[0.7f32, 0.2], [0.6, 0.6]], &Device::Cpu)?;
+        let mask = Tensor::new(&[1f32, 0.0], &Device::Cpu)?;
+        assert!((level_mse(&levels, &targets, &mask, 2.0)?.to_scalar::<f32>()? - 0.025).abs() < 1e-6);
+        assert!((level_mae(&levels, &targets, &mask, 2.0)?.to_scalar::<f32>()? - 0.15).abs() < 1e-6);
+        Ok(())
+    }
 }

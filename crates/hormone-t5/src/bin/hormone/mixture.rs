@@ -94,14 +94,12 @@ impl Example {
 
     /// A labelled text without a reply, with its tone's levels; `None` where its feelings are of several tones.
     fn levels(row: &LabelledText) -> Option<Self> {
-        Some(Self {
-            source: row.text.clone(),
-            target: None,
-            target_levels: Some(row.tone?.levels()),
-            reply_levels: None,
-            alpha: Some(0.0),
-            kind: Kind::Levels,
-        })
+        Some(Self::unanswered(row.text.clone(), Some(row.tone?.levels())))
+    }
+
+    /// A text of which only the levels are asked for.
+    fn unanswered(source: String, target_levels: Option<HormoneLevels>) -> Self {
+        Self { source, target: None, target_levels, reply_levels: None, alpha: Some(0.0), kind: Kind::Levels }
     }
 }
 
@@ -144,7 +142,8 @@ impl Mixture {
     pub(crate) fn new(corpora: Corpora, split: Split, exchanges: Exchanges, config: MixtureConfig, seed: u64) -> Result<Self> {
         config.check()?;
         let frames = Frames::load()?;
-        let (reflections, unseen) = Reflections::new(&corpora, frames);
+        let own_messages = messages(&split.train, &exchanges.train).map(|(text, tone)| Reflected::own(text, tone)).collect();
+        let (reflections, unseen) = Reflections::new(&corpora, own_messages, frames);
         let held_out = held_out(&corpora, &split, &exchanges.validation, &reflections, &unseen);
         let labelled: Vec<Vec<Reflected>> =
             Tone::ALL.into_iter().map(Some).chain([None]).map(|tone| rows_of(&corpora.goemotions.train, tone)).collect();
@@ -220,17 +219,17 @@ impl Mixture {
 
     fn labelled_text(&self, rng: &mut ChaCha8Rng) -> Example {
         if rng.random_bool(self.config.own_levels) {
-            let (message, levels) = self.own.text(&self.config, rng);
-            let message = with_other_name(&[message], rng).concat();
-            let source = vary(&without_words(&message, self.config.lost_words, rng), SurfaceShares::FULL, rng);
-            let target_levels = Some(levels);
-            return Example { source, target: None, target_levels, reply_levels: None, alpha: Some(0.0), kind: Kind::Levels };
+            let (message, levels) = self.own_text(rng);
+            let message = with_other_name(&[&message], rng).concat();
+            return Example::unanswered(
+                vary(&without_words(&message, self.config.lost_words, rng), SurfaceShares::FULL, rng),
+                Some(levels),
+            );
         }
         if let Some((text, levels)) =
             self.taught.as_ref().filter(|_| rng.random_bool(self.config.taught_levels)).and_then(|taught| taught.draw(rng))
         {
-            let source = vary(&without_words(text, self.config.lost_words, rng), SurfaceShares::LIGHT, rng);
-            return Example { source, target: None, target_levels: Some(levels), reply_levels: None, alpha: Some(0.0), kind: Kind::Levels };
+            return Example::unanswered(vary(&without_words(text, self.config.lost_words, rng), SurfaceShares::LIGHT, rng), Some(levels));
         }
         let rows = &self.labelled[self.tones.sample(rng)];
         let row = &rows[rng.random_range(0..rows.len())];
@@ -238,8 +237,17 @@ impl Mixture {
         if reflective {
             return Example { kind: Kind::Levels, ..self.reflections.reply(row, &self.config, rng) };
         }
-        let source = vary(&without_words(&row.text, self.config.lost_words, rng), SurfaceShares::LIGHT, rng);
-        Example { source, target: None, target_levels: row.levels, reply_levels: None, alpha: Some(0.0), kind: Kind::Levels }
+        Example::unanswered(vary(&without_words(&row.text, self.config.lost_words, rng), SurfaceShares::LIGHT, rng), row.levels)
+    }
+
+    /// A message of our own; or a reply, written or reflective, with the levels that it shows.
+    fn own_text(&self, rng: &mut ChaCha8Rng) -> (String, HormoneLevels) {
+        let voiced = match rng.random_bool(self.config.voiced_replies) {
+            true if rng.random_bool(0.5) => self.reflections.voiced(rng),
+            true => self.own.voiced(rng),
+            false => None,
+        };
+        voiced.unwrap_or_else(|| self.own.message(rng))
     }
 
     fn next_turn(&self, rng: &mut ChaCha8Rng) -> Example {
@@ -298,15 +306,17 @@ impl Corpora {
     }
 }
 
+/// Our own messages with their tones.
+fn messages<'a>(dialogues: &'a [Dialogue], exchanges: &'a [Exchange]) -> impl Iterator<Item = (&'a str, Tone)> {
+    let of_dialogues = dialogues.iter().map(|dialogue| (dialogue.input.as_str(), dialogue.tone));
+    of_dialogues.chain(exchanges.iter().map(|exchange| (exchange.input.as_str(), exchange.tone)))
+}
+
 /// The word teacher of our own messages, and on standard error how well it reads those held out.
 fn teacher(split: &Split, exchanges: &Exchanges) -> WordTeacher {
-    let messages = |dialogues: &[Dialogue], exchanges: &[Exchange]| -> Vec<(String, Tone)> {
-        let of_dialogues = dialogues.iter().map(|dialogue| (dialogue.input.clone(), dialogue.tone));
-        of_dialogues.chain(exchanges.iter().map(|exchange| (exchange.input.clone(), exchange.tone))).collect()
-    };
-    let train = messages(&split.train, &exchanges.train);
-    let teacher = WordTeacher::learn(&train.iter().map(|(text, tone)| (text.as_str(), *tone)).collect::<Vec<_>>(), SPLIT_SEED);
-    let held_out = messages(&split.validation, &exchanges.validation);
+    let train: Vec<(&str, Tone)> = messages(&split.train, &exchanges.train).collect();
+    let teacher = WordTeacher::learn(&train, SPLIT_SEED);
+    let held_out: Vec<(&str, Tone)> = messages(&split.validation, &exchanges.validation).collect();
     let right = held_out.iter().filter(|(text, tone)| Tone::nearest(teacher.levels(text)) == *tone).count();
     eprintln!("The word teacher reads {right} of {} held-out messages rightly.", held_out.len());
     teacher

@@ -12,7 +12,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use candle_core::{Device, Tensor, Var};
-use hormone_t5::{Hormone, HormoneConfig, T5Config, TextTokenizer};
+use hormone_t5::hormone_block::levels_tensor;
+use hormone_t5::{Hormone, HormoneBlock, HormoneConfig, T5Config, TextTokenizer, Tone, Weights};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -102,7 +103,11 @@ fn next_stage(stage: &'static str, arguments: &StageArguments) -> Result<()> {
         let from = arguments.from.as_ref().context("expected --from, the run folder of the stage before, or --resume")?;
         let from = ModelFolder::new(from);
         from.state()?.check_gate().with_context(|| format!("{} cannot be built on", from.path().display()))?;
-        Setup::read(&from)
+        let setup = Setup::read(&from)?;
+        if config.recentre_embedding {
+            recentre_embedding(&setup.variables, setup.t5_config.d_model)?;
+        }
+        Ok(setup)
     };
     train_on_mixture(stage, &config, &arguments.texts, &arguments.run, begin)
 }
@@ -205,6 +210,15 @@ fn centred_embedding(d_model: usize, seed: u64) -> Result<BTreeMap<String, Var>>
     ]))
 }
 
+/// Takes away what the five tones' `e` have in common before their tanh: it uses up the tanh's range, and only shrinks every hidden state alike.
+fn recentre_embedding(variables: &BTreeMap<String, Var>, d_model: usize) -> Result<()> {
+    let bias = &variables["hormone_block.hormone_to_embedding.4.bias"];
+    let block = HormoneBlock::load(&Weights::trainable(variables.clone(), 0).at("hormone_block"), d_model)?;
+    let tones = block.embedding_before_tanh(&levels_tensor(&Tone::ALL.map(Tone::levels))?)?; // [5, D]
+    bias.set(&(bias.as_tensor() - tones.mean(0)?)?.detach())?;
+    Ok(())
+}
+
 fn curve_path(run: &RunArguments) -> PathBuf {
     run.curve.clone().unwrap_or_else(|| {
         let name = run.run.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -219,9 +233,6 @@ fn minutes(minutes: f64) -> Duration {
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
-
-    use hormone_t5::hormone_block::levels_tensor;
-    use hormone_t5::{HormoneBlock, Tone, Weights};
 
     use super::*;
     use crate::corpora::tests::shared_data;
@@ -249,6 +260,20 @@ mod tests {
         let cosines: Vec<Vec<f32>> = e.matmul(&e.t()?)?.to_vec2()?;
         let (friendly, rude) = (Tone::Friendly as usize, Tone::Rude as usize);
         assert!(cosines[friendly][rude] < 0.5, "{cosines:?}");
+        Ok(())
+    }
+
+    #[test]
+    fn a_recentred_embedding_has_nothing_that_all_tones_share() -> Result<()> {
+        let weights = Weights::trainable(BTreeMap::new(), 5);
+        HormoneBlock::load(&weights.at("hormone_block"), 64)?;
+        let variables = weights.variables();
+        variables["hormone_block.hormone_to_embedding.4.bias"].set(&Tensor::full(-3.0f32, 64, &Device::Cpu)?)?;
+        recentre_embedding(&variables, 64)?;
+        let block = HormoneBlock::load(&Weights::trainable(variables, 5).at("hormone_block"), 64)?;
+        let tones = block.embedding_before_tanh(&levels_tensor(&Tone::ALL.map(Tone::levels))?)?;
+        let shared: Vec<f32> = tones.mean(0)?.to_vec1()?;
+        assert!(shared.iter().all(|value| value.abs() < 1e-5), "{shared:?}");
         Ok(())
     }
 

@@ -33,6 +33,7 @@ pub(crate) struct Model {
 pub(crate) struct Losses {
     pub(crate) sequence: Tensor,
     pub(crate) level_mse: Tensor,
+    pub(crate) level_mae: Tensor,
     pub(crate) margin: Tensor,
     pub(crate) diversity: Tensor,
     /// Share of supervised levels within 0.15 of their target; no gradient.
@@ -55,6 +56,8 @@ pub(crate) struct LossReport {
 pub(crate) struct Objective {
     /// Weight of the hormone loss.
     pub(crate) hormone_weight: f64,
+    /// Weight of the absolute error within it, beside the squared one.
+    pub(crate) mae_weight: f64,
     /// Weight of the margin loss within it.
     pub(crate) margin_weight: f64,
     /// Weight of the diversity loss.
@@ -63,8 +66,12 @@ pub(crate) struct Objective {
 
 impl Objective {
     /// The paper's weights.
-    pub(crate) const PAPER: Self =
-        Self { hormone_weight: loss::HORMONE_WEIGHT, margin_weight: loss::MARGIN_WEIGHT, diversity_weight: loss::DIVERSITY_WEIGHT };
+    pub(crate) const PAPER: Self = Self {
+        hormone_weight: loss::HORMONE_WEIGHT,
+        mae_weight: 0.0,
+        margin_weight: loss::MARGIN_WEIGHT,
+        diversity_weight: loss::DIVERSITY_WEIGHT,
+    };
 }
 
 impl Model {
@@ -98,6 +105,7 @@ impl Model {
         Ok(Losses {
             sequence,
             level_mse: loss::level_mse(&levels, &batch.target_levels, &batch.target_levels_mask, level_values)?,
+            level_mae: loss::level_mae(&levels, &batch.target_levels, &batch.target_levels_mask, level_values)?,
             margin: loss::margin_loss(&levels, &batch.target_levels, &batch.target_levels_mask, counts.margins)?,
             diversity: loss::diversity_loss(&self.block.queries()?)?,
             levels_within: within.sum_all()?.to_scalar::<f32>()? / level_values as f32,
@@ -127,10 +135,15 @@ impl Model {
     }
 }
 
+/// About how long a bucket takes: a token that is written costs as much as two that are read, for the scores of the whole vocabulary.
+fn cost(bucket: &Batch) -> usize {
+    bucket.input_ids.elem_count() + 2 * bucket.labels.elem_count()
+}
+
 impl Losses {
     /// The weighted sum; `share` of the diversity loss, which does not depend on the batch.
     pub(crate) fn total(&self, objective: Objective, share: f64) -> Result<Tensor> {
-        let hormone = (&self.level_mse + (&self.margin * objective.margin_weight)?)?;
+        let hormone = ((&self.level_mse + (&self.level_mae * objective.mae_weight)?)? + (&self.margin * objective.margin_weight)?)?;
         let total = (&self.sequence + (hormone * objective.hormone_weight)?)?;
         Ok((total + (&self.diversity * (objective.diversity_weight * share))?)?)
     }
@@ -276,13 +289,17 @@ impl Trainer {
         sorted.sort_by_key(|example| (example.target.len(), example.source.len()));
         let threads = self.models.len();
         let rows = sorted.len().div_ceil(threads * BUCKETS_PER_THREAD).max(1);
-        let mut parts = vec![Vec::new(); threads];
-        // There and back again: the longest goes with the shortest.
-        let order = (0..threads).chain((0..threads).rev()).cycle();
-        for (bucket, part) in sorted.chunks(rows).zip(order) {
-            parts[part].push(Batch::new(bucket, &self.config)?);
+        let mut buckets = sorted.chunks(rows).map(|bucket| Batch::new(bucket, &self.config)).collect::<Result<Vec<_>>>()?;
+        // The dearest first, each to whom has least to do.
+        buckets.sort_by_key(|bucket| std::cmp::Reverse(cost(bucket)));
+        let mut parts: Vec<(usize, Vec<Batch>)> = vec![(0, Vec::new()); threads];
+        for bucket in buckets {
+            if let Some((load, part)) = parts.iter_mut().min_by_key(|(load, _)| *load) {
+                *load += cost(&bucket);
+                part.push(bucket);
+            }
         }
-        Ok(parts)
+        Ok(parts.into_iter().map(|(_, part)| part).collect())
     }
 
     fn bucket_gradients(&self, model: &Model, bucket: &Batch, counts: Counts, share: f64) -> Result<(LossReport, Gradients)> {

@@ -21,7 +21,9 @@ pub(crate) struct MixtureConfig {
     pub(crate) repeat: f64,
     /// Share of flat replies at alpha 0 among reflections and dialogues.
     pub(crate) flat: f64,
-    /// Share of the exchanges' flat replies that come under some levels at a strength near 0.
+    /// Share of reflections of our own messages among all.
+    pub(crate) own_reflections: f64,
+    /// Share of flat reflections and of the exchanges' flat replies that come under some levels at a strength near 0.
     pub(crate) faint_flat: f64,
     /// Share of single exchanges among our own dialogues.
     pub(crate) exchanges: f64,
@@ -37,7 +39,7 @@ pub(crate) struct MixtureConfig {
     pub(crate) own_levels: f64,
     /// Share of texts that the word teacher read among the other level examples.
     pub(crate) taught_levels: f64,
-    /// Share of replies, with the tone they show, among our own level examples.
+    /// Share of replies, written and reflective ones, with the tone they show, among our own level examples.
     pub(crate) voiced_replies: f64,
     /// Share of words lost from messages of which only the levels are learnt: what a few words show should not hang on one of them.
     pub(crate) lost_words: f64,
@@ -57,6 +59,7 @@ impl Default for MixtureConfig {
             denoise: 0.03,
             repeat: 0.03,
             flat: 0.25,
+            own_reflections: 0.0,
             faint_flat: 0.0,
             exchanges: 0.5,
             learned_alpha: 0.15,
@@ -82,6 +85,7 @@ impl MixtureConfig {
     pub(super) fn check(&self) -> Result<()> {
         let shares = [
             ("flat", self.flat),
+            ("own_reflections", self.own_reflections),
             ("faint_flat", self.faint_flat),
             ("exchanges", self.exchanges),
             ("learned_alpha", self.learned_alpha),

@@ -26,17 +26,19 @@ impl OwnTexts {
         Self { dialogues, answered: answered.len(), exchanges: [answered, messages].concat(), voiced }
     }
 
-    /// A message, or a reply that shows its voice as a message would.
-    pub(super) fn text(&self, config: &MixtureConfig, rng: &mut ChaCha8Rng) -> (&str, HormoneLevels) {
-        if !self.voiced.is_empty() && rng.random_bool(config.voiced_replies) {
-            let (reply, levels) = &self.voiced[rng.random_range(0..self.voiced.len())];
-            return (reply, *levels);
-        }
+    /// A message.
+    pub(super) fn message(&self, rng: &mut ChaCha8Rng) -> (String, HormoneLevels) {
         let place = rng.random_range(0..self.dialogues.len() + self.exchanges.len());
-        match self.dialogues.get(place) {
-            Some(dialogue) => (&dialogue.input, dialogue.tone.levels()),
-            None => (&self.exchanges[place - self.dialogues.len()].input, self.exchanges[place - self.dialogues.len()].tone.levels()),
-        }
+        let (input, tone) = match self.dialogues.get(place) {
+            Some(dialogue) => (&dialogue.input, dialogue.tone),
+            None => (&self.exchanges[place - self.dialogues.len()].input, self.exchanges[place - self.dialogues.len()].tone),
+        };
+        (input.clone(), tone.levels())
+    }
+
+    /// A reply, which shows its voice as a message would.
+    pub(super) fn voiced(&self, rng: &mut ChaCha8Rng) -> Option<(String, HormoneLevels)> {
+        self.voiced.choose(rng).cloned()
     }
 
     /// A message with one of its replies, under the levels and the strength that it was written for.

@@ -9,9 +9,11 @@ use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Example, Kind, MILD_ALPHA, MixtureConfig, STRONG_ALPHA, WATCHED_MILD_ALPHA, WATCHED_STRONG_ALPHA, is_held_out, jittered};
+use super::{
+    Example, FAINT_ALPHA, Kind, MILD_ALPHA, MixtureConfig, STRONG_ALPHA, WATCHED_MILD_ALPHA, WATCHED_STRONG_ALPHA, is_held_out, jittered,
+};
 use crate::corpora::{Corpora, LabelledText, is_coarse, word_count};
-use crate::dialogues::{SurfaceShares, vary};
+use crate::dialogues::{SurfaceShares, Voice, vary};
 use crate::reflection::{Frames, Reflection, Strength, Subject, is_delicate, reflect};
 
 /// Longest message with a reflection, in words.
@@ -49,6 +51,11 @@ impl Reflected {
         Self { tone: row.tone, levels: Some(row.levels), ..Self::unlabelled(&row.text) }
     }
 
+    /// A message of our own.
+    pub(super) fn own(text: &str, tone: Tone) -> Self {
+        Self { tone: Some(tone), levels: Some(tone.levels()), ..Self::unlabelled(text) }
+    }
+
     fn subject(&self) -> Option<Subject> {
         self.reflection.as_ref().map(|reflection| reflection.subject)
     }
@@ -58,13 +65,13 @@ impl Reflected {
 #[derive(Clone, Debug)]
 pub(super) struct Reflections {
     frames: Frames,
-    by_subject: Vec<Vec<Reflected>>,
-    subjects: WeightedIndex<f64>,
+    own: BySubject,
+    others: BySubject,
 }
 
 impl Reflections {
-    /// Turns every sentence of the corpora; the second part is never trained on.
-    pub(super) fn new(corpora: &Corpora, frames: Frames) -> (Self, Vec<Reflected>) {
+    /// Turns every sentence of the corpora, and `own` messages, all of which may be trained on; the second part is never trained on.
+    pub(super) fn new(corpora: &Corpora, own: Vec<Reflected>, frames: Frames) -> (Self, Vec<Reflected>) {
         let mut seen = HashSet::new();
         let plain = corpora.possible_first_person().map(Reflected::unlabelled);
         let labelled = corpora.goemotions.train.iter().map(Reflected::labelled);
@@ -73,20 +80,16 @@ impl Reflections {
             .filter(|reflected| reflected.reflection.is_some() && seen.insert(reflected.text.to_lowercase()))
             .collect();
         let (unseen, all): (Vec<Reflected>, Vec<Reflected>) = all.into_iter().partition(|reflected| is_held_out(&reflected.text));
-        let by_subject: Vec<Vec<Reflected>> = SUBJECTS
-            .iter()
-            .map(|(subject, _)| all.iter().filter(|reflected| reflected.subject() == Some(*subject)).cloned().collect())
-            .collect();
-        let weights = SUBJECTS.iter().zip(&by_subject).map(|((_, weight), list)| if list.is_empty() { 0.0 } else { *weight });
-        // Without a single sentence nothing is ever drawn: the mixture asks for labelled texts of every tone.
-        let subjects = WeightedIndex::new(weights).unwrap_or_else(|_| WeightedIndex::new([1.0, 1.0, 1.0]).expect("three positive weights"));
-        (Self { frames, by_subject, subjects }, unseen)
+        (Self { frames, own: BySubject::new(own), others: BySubject::new(all) }, unseen)
     }
 
     /// One of the sentences with a reply.
     pub(super) fn draw(&self, config: &MixtureConfig, rng: &mut ChaCha8Rng) -> Example {
-        let list = &self.by_subject[self.subjects.sample(rng)];
-        self.reply(&list[rng.random_range(0..list.len())], config, rng)
+        let own = if rng.random_bool(config.own_reflections) { self.own.draw(rng) } else { None };
+        let Some(reflected) = own.or_else(|| self.others.draw(rng)) else {
+            return Example { kind: Kind::Reflection, ..Example::unanswered(String::new(), None) };
+        };
+        self.reply(reflected, config, rng)
     }
 
     /// A message with a reply: flat at alpha 0, else of a tone that mostly has nothing to do with the message.
@@ -100,10 +103,14 @@ impl Reflections {
             kind: Kind::Reflection,
         };
         let Some(reflection) = &reflected.reflection else { return example };
-        if rng.random_bool(config.flat) {
-            return Example { target: Some(self.frames.reply(reflection, Tone::Neutral, Strength::Flat, rng)), ..example };
-        }
         let tones = if reflected.delicate { GENTLE.as_slice() } else { Tone::ALL.as_slice() };
+        if rng.random_bool(config.flat) {
+            let target = Some(self.frames.reply(reflection, Tone::Neutral, Strength::Flat, rng));
+            // At a strength near 0 any levels leave a reply as flat as none.
+            let faint = Some(Tone::ALL[rng.random_range(0..Tone::ALL.len())]).filter(|_| rng.random_bool(config.faint_flat));
+            let alpha = Some(if faint.is_some() { rng.random_range(FAINT_ALPHA) } else { 0.0 });
+            return Example { target, reply_levels: faint.map(|tone| jittered(tone, config.level_jitter, rng)), alpha, ..example };
+        }
         // The predicted levels must be able to steer as well: then the reply takes the message's own tone.
         let own = reflected.tone.filter(|tone| tones.contains(tone) && rng.random_bool(config.predicted_levels));
         let tone = own.or_else(|| tones.choose(rng).copied()).unwrap_or(Tone::Neutral);
@@ -111,6 +118,15 @@ impl Reflections {
         let strength = if MILD_ALPHA.contains(&alpha) { Strength::Mild } else { Strength::Strong };
         let reply_levels = own.is_none().then(|| jittered(tone, config.level_jitter, rng));
         Example { target: Some(self.frames.reply(reflection, tone, strength, rng)), reply_levels, alpha: Some(alpha), ..example }
+    }
+
+    /// A reflective reply, with the levels that its frame shows, as something to read.
+    pub(super) fn voiced(&self, rng: &mut ChaCha8Rng) -> Option<(String, HormoneLevels)> {
+        let reflection = self.others.draw(rng)?.reflection.as_ref()?;
+        let tone = *Tone::ALL.choose(rng)?;
+        let (strength, voice) =
+            *[(Strength::Flat, Voice::Flat), (Strength::Mild, Voice::Mild(tone)), (Strength::Strong, Voice::Strong(tone))].choose(rng)?;
+        Some((self.frames.reply(reflection, tone, strength, rng), voice.levels()))
     }
 
     /// Unseen sentences as they are, tones and strengths in turn; every frame drawn from a fixed seed.
@@ -135,9 +151,30 @@ impl Reflections {
         examples
     }
 
-    /// How many sentences there are about each subject.
+    /// How many sentences of others there are about each subject.
     #[cfg(test)]
     pub(super) fn counts(&self) -> Vec<(Subject, usize)> {
-        SUBJECTS.iter().zip(&self.by_subject).map(|((subject, _), list)| (*subject, list.len())).collect()
+        SUBJECTS.iter().zip(&self.others.lists).map(|((subject, _), list)| (*subject, list.len())).collect()
+    }
+}
+
+/// Sentences by whom they are about.
+#[derive(Clone, Debug)]
+struct BySubject {
+    lists: Vec<Vec<Reflected>>,
+    /// `None` where there is no sentence at all.
+    subjects: Option<WeightedIndex<f64>>,
+}
+
+impl BySubject {
+    fn new(sentences: Vec<Reflected>) -> Self {
+        let of = |subject: Subject| sentences.iter().filter(|sentence| sentence.subject() == Some(subject)).cloned().collect();
+        let lists: Vec<Vec<Reflected>> = SUBJECTS.iter().map(|(subject, _)| of(*subject)).collect();
+        let weights = SUBJECTS.iter().zip(&lists).map(|((_, weight), list)| if list.is_empty() { 0.0 } else { *weight });
+        Self { subjects: WeightedIndex::new(weights).ok(), lists }
+    }
+
+    fn draw(&self, rng: &mut ChaCha8Rng) -> Option<&Reflected> {
+        self.lists[self.subjects.as_ref()?.sample(rng)].choose(rng)
     }
 }

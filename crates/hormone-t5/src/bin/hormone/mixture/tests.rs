@@ -149,6 +149,9 @@ fn own_levels_are_those_of_messages_and_where_asked_for_of_replies() {
     assert!(drawn(0.0).iter().all(|(source, _)| !source.contains("reply")));
     let voiced = drawn(1.0);
     assert!(voiced.iter().any(|(source, levels)| source.starts_with("flat") && Tone::nearest(*levels) == Tone::Neutral));
+    let reflective: HashSet<Tone> =
+        voiced.iter().filter(|(source, _)| source.contains("cows")).map(|(_, levels)| Tone::nearest(*levels)).collect();
+    assert_eq!(reflective.len(), 5, "tones of reflective replies: {reflective:?}");
     assert!(voiced.iter().all(|(source, levels)| !source.starts_with("rude reply") || Tone::nearest(*levels) == Tone::Rude));
 }
 
@@ -221,6 +224,39 @@ fn tone_of_reflections_is_independent_of_the_message_and_told_by_the_levels() {
         assert!(frames.of(crate::reflection::Subject::Writer, tone, strength).iter().any(fits), "{tone:?}: {reply}");
     }
     assert!(seen.len() >= 25, "{seen:?}");
+}
+
+#[test]
+fn reflections_are_of_our_own_messages_by_their_share_and_have_their_levels() {
+    let mut split = dialogues();
+    split.train.iter_mut().for_each(|dialogue| dialogue.input = format!("I found {} apples, {}", dialogue.id, dialogue.tone.name()));
+    let config = MixtureConfig { reflection: 1.0, own_reflections: 0.5, ..MixtureConfig::default() };
+    let mixture = Mixture::new(corpora(), split, exchanges(), config, 7).expect("a mixture");
+    let reflections: Vec<Example> = mixture.batch(11, 2000).into_iter().filter(|example| example.kind == Kind::Reflection).collect();
+    let own: Vec<&Example> = reflections.iter().filter(|example| example.source.to_lowercase().contains("apples")).collect();
+    let share = own.len() as f64 / reflections.len() as f64;
+    assert!((0.4..0.6).contains(&share), "{share}");
+    for example in own {
+        let tone = Tone::nearest(example.target_levels.expect("levels"));
+        assert!(example.source.to_lowercase().contains(tone.name()), "{example:?}");
+    }
+}
+
+#[test]
+fn faint_reflections_are_flat_whatever_the_levels() {
+    let config = MixtureConfig { reflection: 1.0, faint_flat: 0.5, ..MixtureConfig::default() };
+    let mixture = Mixture::new(corpora(), dialogues(), exchanges(), config, 7).expect("a mixture");
+    let frames = Frames::load().expect("frames");
+    let flat = frames.of(crate::reflection::Subject::Writer, Tone::Neutral, crate::reflection::Strength::Flat);
+    let examples = mixture.batch(12, 2000).into_iter().filter(|example| example.kind == Kind::Reflection);
+    let faint: Vec<Example> = examples.filter(|example| example.alpha.is_some_and(|alpha| FAINT_ALPHA.contains(&alpha))).collect();
+    for example in &faint {
+        let reply = example.target.as_deref().expect("a reply");
+        let fits = |frame: &String| frame.split(['{', '}']).step_by(2).all(|part| reply.contains(part));
+        assert!(flat.iter().any(fits), "{example:?}");
+    }
+    let tones: HashSet<Tone> = faint.iter().filter_map(|example| example.reply_levels).map(Tone::nearest).collect();
+    assert_eq!(tones.len(), 5);
 }
 
 #[test]

@@ -31,7 +31,13 @@ pub(super) struct StageConfig {
     /// Learning rate of the MLP from levels to `e`, as a factor of `learning_rate`.
     #[serde(default = "whole")]
     pub(super) embedding_rate: f64,
+    /// Whether what all tones' `e` have in common is taken away as the stage begins.
+    #[serde(default)]
+    pub(super) recentre_embedding: bool,
     pub(super) hormone_weight: f64,
+    /// Weight of the levels' absolute error beside their squared one.
+    #[serde(default)]
+    pub(super) mae_weight: f64,
     pub(super) margin_weight: f64,
     pub(super) diversity_weight: f64,
     /// What a word that the reply takes up from the message counts in the loss, beside 1 for every other.
@@ -51,7 +57,12 @@ impl StageConfig {
     }
 
     pub(super) fn objective(&self) -> Objective {
-        Objective { hormone_weight: self.hormone_weight, margin_weight: self.margin_weight, diversity_weight: self.diversity_weight }
+        Objective {
+            hormone_weight: self.hormone_weight,
+            mae_weight: self.mae_weight,
+            margin_weight: self.margin_weight,
+            diversity_weight: self.diversity_weight,
+        }
     }
 }
 
