@@ -109,6 +109,15 @@ impl T5Config {
             );
             return Err(Error::Config { file: "config.json", reason });
         }
+        let ids = [
+            ("pad_token_id", config.pad_token_id),
+            ("eos_token_id", config.eos_token_id),
+            ("decoder_start_token_id", config.decoder_start_token_id),
+        ];
+        if let Some((name, id)) = ids.iter().find(|(_, id)| *id as usize >= config.vocab_size) {
+            let reason = format!("{name} is {id}, but must be below vocab_size, which is {}.", config.vocab_size);
+            return Err(Error::Config { file: "config.json", reason });
+        }
         Ok(config)
     }
 
@@ -144,12 +153,54 @@ impl Default for HormoneConfig {
 }
 
 impl HormoneConfig {
-    /// Reads `hormone.json`.
+    /// Reads and checks `hormone.json`.
     pub fn from_json(json: &[u8]) -> Result<Self> {
-        parse("hormone.json", json)
+        let config: Self = parse("hormone.json", json)?;
+        let reason = if !(config.attention_temperature > 0.0 && config.attention_temperature.is_finite()) {
+            format!("attention_temperature is {}, but must be above 0.", config.attention_temperature)
+        } else if !(0.0..1.0).contains(&config.dropout_rate) {
+            format!("dropout_rate is {}, but must be from 0 to below 1.", config.dropout_rate)
+        } else if config.max_source_tokens < 2 {
+            format!("max_source_tokens is {}, but must leave room for a token and the end token.", config.max_source_tokens)
+        } else {
+            return Ok(config);
+        };
+        Err(Error::Config { file: "hormone.json", reason })
     }
 }
 
 fn parse<T: serde::de::DeserializeOwned>(file: &'static str, json: &[u8]) -> Result<T> {
     serde_json::from_slice(json).map_err(|error| Error::Config { file, reason: error.to_string() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_that_no_model_can_have_are_named() {
+        let t5 = |change: &str| {
+            let json = format!(r#"{{"vocab_size":20,"d_model":32,"d_kv":8,"d_ff":32,"num_layers":1,"num_heads":2{change}}}"#);
+            T5Config::from_json(json.as_bytes()).map_err(|error| error.to_string())
+        };
+        assert!(t5("").is_ok());
+        for (change, named) in [
+            (r#","pad_token_id":20"#, "pad_token_id is 20"),
+            (r#","eos_token_id":99"#, "eos_token_id is 99"),
+            (r#","decoder_start_token_id":20"#, "decoder_start_token_id is 20"),
+            (r#","relative_attention_num_buckets":2"#, "2 buckets"),
+        ] {
+            let error = t5(change).expect_err(change);
+            assert!(error.contains(named), "{error}");
+        }
+        for (json, named) in [
+            (r#"{"attention_temperature":0}"#, "attention_temperature is 0"),
+            (r#"{"attention_temperature":-1.5}"#, "attention_temperature is -1.5"),
+            (r#"{"dropout_rate":1.0}"#, "dropout_rate is 1"),
+            (r#"{"max_source_tokens":1}"#, "max_source_tokens is 1"),
+        ] {
+            let error = HormoneConfig::from_json(json.as_bytes()).map_err(|error| error.to_string()).expect_err(json);
+            assert!(error.contains(named), "{error}");
+        }
+    }
 }

@@ -191,6 +191,15 @@ impl Dropout {
         Self { training: self.training.clone(), rate }
     }
 
+    /// Goes on with the random numbers of `stream`, from their beginning.
+    pub fn set_stream(&self, stream: u64) {
+        if let Some(random) = &self.training {
+            let mut random = random.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            random.set_stream(stream);
+            random.set_word_pos(0);
+        }
+    }
+
     /// Any shape in, the same shape out.
     pub fn forward(&self, x: &Tensor) -> Result<Tensor> {
         let Some(random) = self.training.as_ref().filter(|_| self.rate > 0.0) else {

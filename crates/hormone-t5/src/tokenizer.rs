@@ -2,6 +2,8 @@
 //!
 //! A wrapper around Hugging Face's `tokenizers`, which reads T5's own `tokenizer.json` as well as ours.
 
+use std::collections::HashMap;
+
 use crate::analysis::{SourceToken, UnknownMark};
 use crate::{Error, Result};
 
@@ -11,6 +13,8 @@ pub struct TextTokenizer {
     inner: tokenizers::Tokenizer,
     eos: u32,
     unknown: Option<u32>,
+    /// Tokens that stand for single bytes of characters without a token of their own.
+    bytes: HashMap<u32, u8>,
 }
 
 /// A text as the model reads it.
@@ -46,7 +50,8 @@ impl TextTokenizer {
                 reason: format!("it has no token {eos}, which the configuration names as end token."),
             });
         }
-        Ok(Self { inner, eos, unknown })
+        let bytes = (0..=u8::MAX).filter_map(|byte| Some((inner.token_to_id(&format!("<0x{byte:02X}>"))?, byte))).collect();
+        Ok(Self { inner, eos, unknown, bytes })
     }
 
     /// Number of tokens, added ones included.
@@ -98,9 +103,27 @@ impl TextTokenizer {
     }
 
     /// The text of all ids so far; a character whose bytes have not all come yet is left out.
+    /// What has been decoded once never changes as more ids come.
     pub fn decode(&self, ids: &[u32]) -> Result<String> {
-        let text = self.inner.decode(ids, true)?;
-        Ok(text.trim_end_matches('\u{fffd}').to_string())
+        Ok(self.inner.decode(&self.whole_characters(ids), true)?)
+    }
+
+    /// `ids` without the bytes that make no character: one of them would spoil all bytes beside it.
+    fn whole_characters(&self, ids: &[u32]) -> Vec<u32> {
+        let mut whole = Vec::with_capacity(ids.len());
+        for run in ids.chunk_by(|a, b| self.bytes.contains_key(a) && self.bytes.contains_key(b)) {
+            let bytes: Vec<u8> = run.iter().filter_map(|id| self.bytes.get(id).copied()).collect();
+            if bytes.is_empty() {
+                whole.extend(run);
+                continue;
+            }
+            let mut place = 0;
+            for chunk in bytes.utf8_chunks() {
+                whole.extend(&run[place..place + chunk.valid().len()]);
+                place += chunk.valid().len() + chunk.invalid().len();
+            }
+        }
+        whole
     }
 }
 

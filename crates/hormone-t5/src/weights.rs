@@ -112,17 +112,6 @@ impl Weights {
         Self { source: self.source.clone(), prefix: self.full_name(name) }
     }
 
-    /// Whether a tensor, or any tensor below this name, exists in the file.
-    pub fn contains(&self, name: &str) -> bool {
-        let name = self.full_name(name);
-        let below = format!("{name}.");
-        let matches = |key: &String| *key == name || key.starts_with(&below);
-        match &self.source {
-            Source::Loaded(matrices) => matrices.keys().any(matches),
-            Source::Trainable(trainable) => trainable.borrow().variables.keys().any(matches),
-        }
-    }
-
     /// A dense tensor of this shape.
     pub fn tensor(&self, name: &str, shape: &[usize], init: Init) -> Result<Tensor> {
         match self.matrix(name, shape, init)? {

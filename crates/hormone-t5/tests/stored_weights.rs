@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use candle_core::quantized::{GgmlDType, QTensor, gguf_file};
 use candle_core::{DType, Device, Tensor};
 use hormone_t5::manifest::{Manifest, ModelFiles};
-use hormone_t5::{Error, GenerationConfig, HormoneLevels, HormoneT5, Result};
+use hormone_t5::{Error, GenerationConfig, HormoneLevels, HormoneT5, Result, TextTokenizer};
 
 const TEXTS: [&str; 4] = ["I GOT THE JOB!!!", "my dog died yesterday", "you are useless", "The train leaves at nine."];
 
@@ -141,5 +141,26 @@ fn damaged_and_foreign_weights_are_clear_errors() -> Result<()> {
         let error = HormoneT5::load(ModelFiles { weights, ..files.clone() }).err();
         assert!(matches!(error, Some(Error::Weights(_))), "{name}: {error:?}");
     }
+    Ok(())
+}
+
+#[test]
+fn decoded_text_only_grows_where_characters_come_byte_by_byte() -> Result<()> {
+    let tokenizer = TextTokenizer::from_json(&read(&models().join("hormone-t5-mini/tokenizer.json"))?, 1)?;
+    let mut ids: Vec<u32> = tokenizer.encode("", "漢字 𝄞!", 64)?.tokens.iter().map(|token| token.id).collect();
+    ids.pop();
+    let mut shown = String::new();
+    for count in 1..=ids.len() {
+        let text = tokenizer.decode(&ids[..count])?;
+        assert!(text.starts_with(&shown) && !text.contains('\u{fffd}'), "{shown} became {text}");
+        shown = text;
+    }
+    assert_eq!(shown.trim(), "漢字 𝄞!");
+    // A byte that begins no character spoils none beside it.
+    let byte = |byte: u8| ids.iter().copied().find(|id| tokenizer.piece(*id) == format!("<0x{byte:02X}>"));
+    let (Some(first), Some(second), Some(third)) = (byte(0xE6), byte(0xBC), byte(0xA2)) else {
+        panic!("the first character is three bytes")
+    };
+    assert_eq!(tokenizer.decode(&[third, first, second, third, first])?.trim(), "漢");
     Ok(())
 }

@@ -16,7 +16,6 @@ pub struct BeamSearch<N> {
     max_new_tokens: usize,
     eos: u32,
     rules: ScoreRules,
-    done: bool,
 }
 
 /// An unfinished reply.
@@ -58,7 +57,7 @@ impl<N: Clone> BeamSearch<N> {
     /// Starts with one beam that holds `start`; the model's cache has one row.
     pub fn new(num_beams: usize, length_penalty: f32, max_new_tokens: usize, start: u32, eos: u32, rules: ScoreRules) -> Self {
         let beams = vec![Beam { ids: vec![start], notes: Vec::new(), log_probability: 0.0 }];
-        Self { beams, finished: Vec::new(), num_beams, length_penalty, max_new_tokens, eos, rules, done: false }
+        Self { beams, finished: Vec::new(), num_beams, length_penalty, max_new_tokens, eos, rules }
     }
 
     /// Takes the logits of every beam's next token; `None` when the search is over. `note` is asked about each token (row, id) that is kept.
@@ -86,18 +85,13 @@ impl<N: Clone> BeamSearch<N> {
             }
         }
         self.beams = next;
-        self.done = last || self.beams.is_empty() || self.cannot_improve(length);
-        (!self.done).then(|| BeamStep { parents, ids: self.beams.iter().filter_map(|beam| beam.ids.last().copied()).collect() })
+        let is_over = last || self.beams.is_empty() || self.cannot_improve(length);
+        (!is_over).then(|| BeamStep { parents, ids: self.beams.iter().filter_map(|beam| beam.ids.last().copied()).collect() })
     }
 
     /// The finished replies, best first.
     pub fn hypotheses(&self) -> &[Hypothesis<N>] {
         &self.finished
-    }
-
-    /// Whether the search is over.
-    pub fn is_done(&self) -> bool {
-        self.done
     }
 
     /// The `2 K` likeliest continuations of all beams: at most `K` of them can end, so `K` go on.

@@ -8,7 +8,7 @@ use candle_core::{Device, Tensor};
 
 use super::slices::{Scratch, add, clear};
 use super::{Attention, Stack, T5};
-use crate::{Result, ops};
+use crate::{Error, Result, ops};
 
 /// `[num_heads, 2 S - 1]`: what a key adds to a score, from `S - 1` places before its query to `S - 1` behind.
 struct DistanceBias {
@@ -19,6 +19,9 @@ struct DistanceBias {
 impl T5 {
     /// Encodes `ids [S]`, all of them seen: what [`T5::encode`] gives, `[1, S, D]`.
     pub fn encode_text(&self, ids: &[u32]) -> Result<Tensor> {
+        if ids.is_empty() {
+            return Err(Error::EmptyText);
+        }
         let (length, width) = (ids.len(), self.width()?);
         let bias = self.encoder.distance_bias(length)?;
         let mut hidden = vec![0.0; length * width];

@@ -163,10 +163,12 @@ impl Batch {
         })
     }
 
-    /// The same replies, each to its neighbour's message.
+    /// The same replies, each to the next message that is another.
     pub(crate) fn with_sources_rotated(&self) -> Result<Self> {
-        let rows = self.input_ids.dim(0)? as u32;
-        let order = Tensor::from_iter((0..rows).map(|row| (row + 1) % rows), &Device::Cpu)?;
+        let sources: Vec<Vec<u32>> = self.input_ids.to_vec2()?;
+        let rows = sources.len();
+        let next = |row: usize| (1..rows).map(|step| (row + step) % rows).find(|other| sources[*other] != sources[row]).unwrap_or(row);
+        let order = Tensor::from_iter((0..rows).map(|row| next(row) as u32), &Device::Cpu)?;
         let mut rotated = self.clone();
         rotated.input_ids = self.input_ids.index_select(&order, 0)?;
         rotated.attention_mask = self.attention_mask.index_select(&order, 0)?;
@@ -200,6 +202,25 @@ fn width<T>(rows: &[&[T]]) -> usize {
 mod tests {
     use super::*;
     use crate::mixture::Kind;
+
+    #[test]
+    fn replies_to_one_message_never_keep_it_when_sources_are_rotated() -> Result<()> {
+        let config = T5Config::from_json(br#"{"vocab_size":20,"d_model":32,"d_kv":8,"d_ff":32,"num_layers":1,"num_heads":2}"#)?;
+        let answered = |source: u32| EncodedExample {
+            source: vec![source, 1],
+            target: vec![7, 1],
+            weights: vec![1.0; 2],
+            target_levels: None,
+            reply_levels: None,
+            alpha: Some(0.0),
+            kind: Kind::Dialogue,
+        };
+        let batch = Batch::new(&[3, 3, 3, 4, 4, 5].map(answered), &config)?;
+        let (before, after): (Vec<Vec<u32>>, Vec<Vec<u32>>) =
+            (batch.input_ids.to_vec2()?, batch.with_sources_rotated()?.input_ids.to_vec2()?);
+        assert!(before.iter().zip(&after).all(|(before, after)| before != after), "{after:?}");
+        Ok(())
+    }
 
     #[test]
     fn words_taken_up_from_the_message_count_more_in_any_case_and_the_rest_counts_once() -> Result<()> {

@@ -108,17 +108,14 @@ impl ModelFolder {
         self.write("tokenizer.json", tokenizer)
     }
 
-    /// Writes the weights alone.
-    pub(crate) fn save_weights(&self, variables: &BTreeMap<String, Var>) -> Result<()> {
-        let tensors = variables.iter().map(|(name, variable)| (name.clone(), variable.as_detached_tensor())).collect();
-        self.save_tensors("model.safetensors", &tensors)
-    }
-
-    /// Writes weights, optimizer and state. Each file is replaced at once, the state last: a crash leaves the former checkpoint or this one.
+    /// Writes weights, optimizer and state. All are written beside the former ones before any is replaced, so that a crash leaves the former checkpoint
+    /// or this one, but for the instant of the three renames.
     pub(crate) fn save_run(&self, variables: &BTreeMap<String, Var>, optimizer: &Optimizer, state: &RunState) -> Result<()> {
-        self.save_weights(variables)?;
-        self.save_tensors("optimizer.safetensors", &optimizer.state()?.into_iter().collect())?;
-        self.write("state.json", &serde_json::to_vec_pretty(state)?)
+        let weights = variables.iter().map(|(name, variable)| (name.clone(), variable.as_detached_tensor())).collect();
+        self.write_partial_tensors("model.safetensors", &weights)?;
+        self.write_partial_tensors("optimizer.safetensors", &optimizer.state()?.into_iter().collect())?;
+        self.write_partial("state.json", &serde_json::to_vec_pretty(state)?)?;
+        ["model.safetensors", "optimizer.safetensors", "state.json"].iter().try_for_each(|name| self.replace(name))
     }
 
     /// The optimizer's state and how far the run came.
@@ -131,16 +128,29 @@ impl ModelFolder {
         serde_json::from_slice(&self.read("state.json")?).context("state.json is not what a run writes")
     }
 
-    fn save_tensors(&self, name: &str, tensors: &HashMap<String, Tensor>) -> Result<()> {
-        let partial = self.path.join(format!("{name}.partial"));
-        candle_core::safetensors::save(tensors, &partial).with_context(|| format!("cannot write {}", partial.display()))?;
-        Ok(fs::rename(partial, self.path.join(name))?)
+    /// Writes a file whole or not at all.
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.write_partial(name, bytes)?;
+        self.replace(name)
     }
 
-    pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        let partial = self.path.join(format!("{name}.partial"));
-        fs::write(&partial, bytes).with_context(|| format!("cannot write {}", partial.display()))?;
-        Ok(fs::rename(partial, self.path.join(name))?)
+    fn write_partial(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let partial = self.partial(name);
+        fs::write(&partial, bytes).with_context(|| format!("cannot write {}", partial.display()))
+    }
+
+    fn write_partial_tensors(&self, name: &str, tensors: &HashMap<String, Tensor>) -> Result<()> {
+        let partial = self.partial(name);
+        candle_core::safetensors::save(tensors, &partial).with_context(|| format!("cannot write {}", partial.display()))
+    }
+
+    fn replace(&self, name: &str) -> Result<()> {
+        let path = self.path.join(name);
+        fs::rename(self.partial(name), &path).with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    fn partial(&self, name: &str) -> PathBuf {
+        self.path.join(format!("{name}.partial"))
     }
 
     fn read(&self, name: &str) -> Result<Vec<u8>> {

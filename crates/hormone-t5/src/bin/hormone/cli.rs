@@ -26,13 +26,13 @@ pub(crate) enum Command {
     Finetune(StageArguments),
     /// Fine-tune on the dialogues with the paper's objective.
     Train(TrainArguments),
-    /// Train every variant of the paper's recipe that lacks something, for the same time each, and write one table.
+    /// Train every variant of the paper's recipe that lacks something, for as many epochs each, and write one table.
     Ablate(AblateArguments),
     /// Measure a model on held-out text.
     Eval(EvalArguments),
     /// Write unseen messages with their replies, as they come, to a Markdown file.
     Samples(SamplesArguments),
-    /// Write what the page loads: safetensors f16, GGUF Q8_0 and an entry in the manifest.
+    /// Write what the page loads: GGUF Q8_0 and an entry in the manifest; with --safetensors also f16.
     Export(ExportArguments),
     /// Read texts: one JSON line each with levels and tone.
     Analyze(AnalyzeArguments),
@@ -147,7 +147,7 @@ pub(crate) struct TrainArguments {
     pub(crate) texts: TextArguments,
     #[command(flatten)]
     pub(crate) run: RunArguments,
-    /// Model folder to start from.
+    /// Model folder whose T5 it starts from, with a new block.
     #[arg(long)]
     pub(crate) from: PathBuf,
     #[arg(long, value_enum, default_value_t = Recipe::Paper)]

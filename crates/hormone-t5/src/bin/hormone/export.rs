@@ -100,7 +100,8 @@ fn update_manifest(models: &Path, entry: ModelEntry, default: bool) -> Result<()
     let path = models.join("manifest.json");
     let mut manifest = match fs::read(&path) {
         Ok(json) => Manifest::from_json(&json)?,
-        Err(_) => Manifest { schema: 1, default: entry.id.clone(), models: Vec::new() },
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Manifest { schema: 1, default: entry.id.clone(), models: Vec::new() },
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
     };
     if default {
         manifest.default = entry.id.clone();

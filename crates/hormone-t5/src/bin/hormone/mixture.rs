@@ -163,7 +163,8 @@ impl Mixture {
         } = corpora;
         // Small talk that takes nothing up from the message teaches to ignore it.
         let related = |pairs: Vec<TurnPair>| pairs.into_iter().filter(|pair| share_a_word(&pair.message, &pair.reply)).collect();
-        let turns = vec![related(persona_chat), related(topical_chat), personality_chat, qna_chitchat, chatterbot];
+        let mut turns = vec![related(persona_chat), related(topical_chat), personality_chat, qna_chitchat, chatterbot];
+        turns.iter_mut().for_each(|pairs: &mut Vec<TurnPair>| pairs.retain(|pair| !is_held_out(&pair.message)));
         let mut sentences = [common_voice, tatoeba, tinystories.train, storybooks, persona_facts].concat();
         sentences.retain(|sentence| !is_held_out(sentence));
         let taught = (config.taught_levels > 0.0).then(|| {

@@ -1,4 +1,5 @@
-//! AdamW, and for layers' matrices Muon where it is asked for; the state can be saved, and the gradient is clipped by its global norm.
+//! AdamW, and for layers' matrices Muon where it is asked for; the state can be saved. AdamW's gradients are clipped by the global norm; Muon's updates
+//! have the same size whatever the gradient.
 //!
 //! candle's own AdamW keeps its moments private, so a run could not be resumed. Source: Loshchilov and Hutter, *Decoupled Weight Decay
 //! Regularization*; the same order of operations as PyTorch's.
@@ -72,7 +73,8 @@ impl Optimizer {
         Self { moments: BTreeMap::new(), steps: 0, settings }
     }
 
-    /// One step, its variables dealt to `threads`; gives the gradient's norm before clipping. Variables without a gradient stay as they are.
+    /// One step, its variables dealt to `threads`; gives the gradient's norm before clipping. Variables without a gradient stay as they are, and all do
+    /// where the norm is not finite: then there is no step.
     pub(crate) fn step(
         &mut self,
         variables: &BTreeMap<String, Var>,
@@ -81,6 +83,9 @@ impl Optimizer {
         threads: usize,
     ) -> Result<f32> {
         let norm = gradients.values().flatten().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt() as f32;
+        if !norm.is_finite() {
+            return Ok(norm);
+        }
         let max_norm = self.settings.max_norm as f32;
         self.steps += 1;
         let steps = self.steps.min(100_000) as i32;
@@ -110,6 +115,11 @@ impl Optimizer {
         self.moments.extend(hands.into_iter().flatten().map(|task| (task.name.to_string(), task.moments)));
         results.into_iter().collect::<Result<()>>()?;
         Ok(norm)
+    }
+
+    /// Steps taken.
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps
     }
 
     /// The state as tensors, to be saved.

@@ -123,6 +123,24 @@ mod tests {
     }
 
     #[test]
+    fn only_words_of_grief_and_danger_count_and_not_words_that_look_like_them() {
+        for text in
+            ["my father missed the deadline", "my diet starts on Monday", "he translates for a diesel garage", "the fate of the strokes"]
+        {
+            assert!(!is_delicate(text), "{text}");
+        }
+        for text in ["my dog died", "Grandma has dementia", "she passed away in May", "I am too fat", "I cried"] {
+            assert!(is_delicate(text), "{text}");
+        }
+        for text in ["a skilled worker", "the stable has begun to leak", "I scraped the pan"] {
+            assert!(!is_crisis(text), "{text}");
+        }
+        for text in ["he was stabbed", "I want to die", "they killed him", "thinking of suicide"] {
+            assert!(is_crisis(text), "{text}");
+        }
+    }
+
+    #[test]
     fn sentences_that_cannot_be_turned_surely_are_left() {
         for sentence in [
             "Am I late?",

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::batch::EncodedExample;
@@ -48,14 +48,15 @@ pub(crate) struct EarlyStop {
     pub(crate) patience_steps: u64,
 }
 
-/// Trains until the last step, the time limit, early stop or Ctrl-C. `batch(step)` must give the same examples for the same step.
+/// Trains until the last step, the time limit, early stop or Ctrl-C. `batch(step)` must give the same examples for the same step. Whether the run is
+/// over, so that there is nothing to resume.
 pub(crate) fn run(
     trainer: &mut Trainer,
     folder: &ModelFolder,
     options: &RunOptions,
     held_out: &HeldOut,
     mut batch: impl FnMut(u64) -> Result<Vec<EncodedExample>>,
-) -> Result<RunState> {
+) -> Result<bool> {
     let mut state = start(trainer, folder, options)?;
     let mut curve = Curve::open(&options.curve, state.step)?;
     let progress = progress_bar(options.total_steps, state.step)?;
@@ -97,7 +98,7 @@ pub(crate) fn run(
             state.gate = options.least_conditional_gain.map(|least| Gate { least, measured: report.conditional_gain });
             if state.best.is_none_or(|(best, _)| report.total() < best) {
                 state.best = Some((report.total(), state.step));
-                folder.write("best.json", &serde_json::to_vec_pretty(&report)?)?;
+                folder.write("best_report.json", &serde_json::to_vec_pretty(&report)?)?;
             }
             folder.save_run(&trainer.variables, &trainer.optimizer, &state)?;
         } else if state.step.is_multiple_of(options.checkpoint_every) {
@@ -117,12 +118,12 @@ pub(crate) fn run(
             };
             progress.abandon();
             println!("{why} at step {}; --resume goes on from here", state.step);
-            return Ok(state);
+            return Ok(stalled);
         }
     }
     progress.finish();
     state.check_gate()?;
-    Ok(state)
+    Ok(true)
 }
 
 fn start(trainer: &mut Trainer, folder: &ModelFolder, options: &RunOptions) -> Result<RunState> {
@@ -205,13 +206,18 @@ struct Curve {
 impl Curve {
     const HEADER: &str = "step,seconds,learning_rate,loss,sequence,level_mse,margin,diversity,levels_within,held_out_sequence,conditional_gain,held_out_level_mse,held_out_tone_accuracy,held_out_own_tone_accuracy,pairs_per_second";
 
-    /// Opens for appending at `step`; lines of later steps, lost with a checkpoint, are dropped.
+    /// Opens for appending at `step`; lines of later steps, lost with a checkpoint, are dropped. A run that begins takes no other run's file.
     fn open(path: &Path, step: u64) -> Result<Self> {
         let context = || format!("cannot write the loss curve {}", path.display());
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).with_context(context)?;
         }
         let former = std::fs::read_to_string(path).unwrap_or_default();
+        ensure!(
+            step > 0 || former.lines().count() <= 1,
+            "{} holds the curve of another run: move it, or name another with --curve",
+            path.display()
+        );
         let kept = former
             .lines()
             .skip(1)

@@ -38,7 +38,7 @@ const END_TOKEN: u32 = 1;
 /// Makes a vocabulary.
 pub(crate) fn tokenizer(arguments: &TokenizerArguments) -> Result<()> {
     let corpora = Corpora::load(&arguments.texts.data)?;
-    let dialogues = dialogues::load(&arguments.texts.dialogues)?;
+    let dialogues = Split::new(dialogues::load(&arguments.texts.dialogues)?, SPLIT_SEED).train;
     let exchanges = Exchanges::load(&arguments.texts.exchanges, SPLIT_SEED)?;
     let own: Vec<&str> = dialogues.iter().flat_map(Dialogue::texts).chain(exchanges.texts()).collect();
     let json = tokenizer_training::train(&corpora, &own, arguments.vocab_size)?;
@@ -226,8 +226,9 @@ fn curve_path(run: &RunArguments) -> PathBuf {
     })
 }
 
+/// Longer than any run where the number is endless.
 fn minutes(minutes: f64) -> Duration {
-    Duration::from_secs_f64(minutes.max(0.0) * 60.0)
+    Duration::try_from_secs_f64(minutes.max(0.0) * 60.0).unwrap_or(Duration::MAX)
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
-//! One training step: each core takes a part of the batch, gradients are summed, AdamW moves the weights.
+//! One training step: each core takes a part of the batch, gradients are summed, the optimizer moves the weights.
 //!
 //! candle's many small operations run on one core each, so two halves of a batch on two cores beat matrix products spread over both. A part is made
 //! of buckets of rows of like length, so that little is computed for padding.
 
 use std::collections::{BTreeMap, HashMap};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, ensure};
 use candle_core::{DType, Device, Tensor, Var};
 use hormone_t5::hormone_block::Alpha;
 use hormone_t5::linear::Dropout;
@@ -84,9 +84,8 @@ impl Model {
         })
     }
 
-    fn with_dropout(self, t5_rate: f64, block_rate: f64, seed: u64) -> Self {
-        let dropout = Dropout::training(t5_rate, seed);
-        Self { t5: self.t5.with_dropout(&dropout), block: self.block.with_dropout(&dropout.with_rate(block_rate)), ..self }
+    fn with_dropout(self, dropout: &Dropout, block_rate: f64) -> Self {
+        Self { t5: self.t5.with_dropout(dropout), block: self.block.with_dropout(&dropout.with_rate(block_rate)), ..self }
     }
 
     /// All losses of `batch`, whose means are taken over `counts`, those of the whole batch it is a part of.
@@ -180,6 +179,8 @@ pub(crate) struct Trainer {
     objective: Objective,
     /// One copy a core, all of the same variables, each with its own dropout.
     models: Vec<Model>,
+    /// Their dropout: what it drops depends on seed and step alone, so that a resumed run is the same as one that never stopped.
+    dropouts: Vec<Dropout>,
     /// Variables that learn.
     trained: BTreeMap<String, Var>,
 }
@@ -213,11 +214,12 @@ impl Trainer {
         let tensor = |name: &str, variable: &Var| if frozen(name) { variable.as_detached_tensor() } else { variable.as_tensor().clone() };
         let tensors: HashMap<String, Tensor> = variables.iter().map(|(name, variable)| (name.clone(), tensor(name, variable))).collect();
         let model = Model::load(&Weights::from_tensors(tensors)?, &config, &hormone_config, options.hormones)?;
-        let with_dropout = |thread: usize| {
-            model.clone().with_dropout(config.dropout_rate, hormone_config.dropout_rate, options.seed ^ ((thread as u64 + 1) << 32))
-        };
+        let threads = 0..options.threads.max(1) as u64;
+        let dropouts: Vec<Dropout> =
+            threads.map(|thread| Dropout::training(config.dropout_rate, options.seed ^ ((thread + 1) << 32))).collect();
         Ok(Self {
-            models: (0..options.threads.max(1)).map(with_dropout).collect(),
+            models: dropouts.iter().map(|dropout| model.clone().with_dropout(dropout, hormone_config.dropout_rate)).collect(),
+            dropouts,
             trained: variables.iter().filter(|(name, _)| !frozen(name)).map(|(name, variable)| (name.clone(), variable.clone())).collect(),
             optimizer: Optimizer::new(options.optimizer),
             objective: options.objective,
@@ -235,11 +237,11 @@ impl Trainer {
 
     /// One step over `examples`; gives the losses before it.
     pub(crate) fn step(&mut self, examples: &[EncodedExample], learning_rate: f64) -> Result<LossReport> {
+        self.dropouts.iter().for_each(|dropout| dropout.set_stream(self.optimizer.steps()));
         let (report, gradients) = self.gradients(examples)?;
-        if !report.total.is_finite() {
-            return Err(anyhow!("The loss became {}: lower the learning rate.", report.total));
-        }
-        self.optimizer.step(&self.trained, &gradients, learning_rate, self.models.len())?;
+        ensure!(report.total.is_finite(), "The loss became {}: lower the learning rate.", report.total);
+        let norm = self.optimizer.step(&self.trained, &gradients, learning_rate, self.models.len())?;
+        ensure!(norm.is_finite(), "The gradient became {norm}: lower the learning rate.");
         Ok(report)
     }
 
@@ -430,25 +432,63 @@ mod tests {
         Ok(())
     }
 
+    fn example(id: u32, tone: Tone) -> EncodedExample {
+        EncodedExample {
+            source: vec![id, 1],
+            target: vec![id + 3, 1],
+            weights: vec![1.0; 2],
+            target_levels: Some(tone.levels()),
+            reply_levels: None,
+            alpha: None,
+            kind: Kind::Dialogue,
+        }
+    }
+
     #[test]
     fn the_same_seed_gives_the_same_run() -> Result<()> {
         let config = T5Config::from_json(br#"{"vocab_size":20,"d_model":32,"d_kv":8,"d_ff":32,"num_layers":1,"num_heads":2}"#)?;
         let run = || -> Result<LossReport> {
             let mut trainer = Trainer::new(config.clone(), HormoneConfig::default(), BTreeMap::new(), &options(2))?;
-            let example = |id: u32, tone: Tone| EncodedExample {
-                source: vec![id, 1],
-                target: vec![id + 3, 1],
-                weights: vec![1.0; 2],
-                target_levels: Some(tone.levels()),
-                reply_levels: None,
-                alpha: None,
-                kind: Kind::Dialogue,
-            };
             let examples = [example(4, Tone::Sad), example(9, Tone::Excited)];
             trainer.step(&examples, 1e-3)?;
             trainer.step(&examples, 1e-3)
         };
         assert_eq!(run()?, run()?);
+        Ok(())
+    }
+
+    #[test]
+    fn a_resumed_run_equals_one_that_never_stopped_dropout_included() -> Result<()> {
+        let config =
+            T5Config::from_json(br#"{"vocab_size":20,"d_model":32,"d_kv":8,"d_ff":32,"num_layers":1,"num_heads":2,"dropout_rate":0.3}"#)?;
+        let muon = TrainerOptions { optimizer: OptimizerSettings { muon: true, ..options(2).optimizer }, ..options(2) };
+        let examples: Vec<EncodedExample> = (4..12).map(|id| example(id, Tone::ALL[id as usize % 5])).collect();
+        let mut whole = Trainer::new(config.clone(), HormoneConfig::default(), BTreeMap::new(), &muon)?;
+        whole.step(&examples, 1e-2)?;
+        whole.step(&examples, 1e-2)?;
+        let folder = tempfile::tempdir()?;
+        let folder = crate::checkpoint::ModelFolder::new(folder.path());
+        let state = crate::checkpoint::RunState { stage: "converse".into(), step: 2, seconds: 0.0, best: None, gate: None };
+        folder.save_run(&whole.variables, &whole.optimizer, &state)?;
+        let expected = whole.step(&examples, 1e-2)?;
+        let mut resumed = Trainer::new(config, HormoneConfig::default(), folder.variables()?, &muon)?;
+        let (optimizer, state) = folder.load_run()?;
+        resumed.optimizer.restore(&optimizer, state.step)?;
+        assert_eq!(resumed.step(&examples, 1e-2)?, expected);
+        for (name, variable) in &whole.variables {
+            let values = |variable: &Var| variable.flatten_all().and_then(|flat| flat.to_vec1::<f32>());
+            assert_eq!(values(&resumed.variables[name])?, values(variable)?, "{name}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_gradient_that_is_not_finite_moves_no_weight() -> Result<()> {
+        let variables = BTreeMap::from([("a".to_string(), Var::new(&[1.0f32, 2.0], &Device::Cpu)?)]);
+        let mut optimizer = Optimizer::new(options(1).optimizer);
+        let norm = optimizer.step(&variables, &BTreeMap::from([("a".to_string(), vec![f32::NAN, 1.0])]), 0.1, 1)?;
+        assert!(norm.is_nan() && optimizer.steps() == 0);
+        assert_eq!(variables["a"].to_vec1::<f32>()?, [1.0, 2.0]);
         Ok(())
     }
 

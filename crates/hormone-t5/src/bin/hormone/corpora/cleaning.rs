@@ -79,21 +79,21 @@ pub(crate) fn is_emoji(character: char) -> bool {
 /// Beginnings of words that no reply may hold.
 #[rustfmt::skip]
 const COARSE: &[&str] = &[
-    "fuck", "motherf", "shit", "bullshit", "bitch", "cunt", "dick", "cock", "pussy", "nigg", "fag", "retard", "whore", "slut", "ass",
+    "fuck", "motherf", "shit", "bullshit", "bitch", "cunt", "dick", "dickhead", "cock", "cocksuck", "pussy", "nigg", "fag", "fags", "faggot", "retard", "whore", "slut", "ass",
     "asses", "asshole", "asshat", "dumbass", "jackass", "badass", "bastard", "piss", "tits", "titties", "boob", "penis", "vagina",
-    "dildo", "porn", "sex", "rape", "raping", "rapist", "nazi", "hitler", "jerk off", "cum", "wank", "twat", "tranny", "crap", "damn",
+    "dildo", "porn", "sex", "sexual", "sexy", "rape", "raped", "raping", "rapist", "nazi", "hitler", "cum", "wank", "twat", "tranny", "crap", "damn",
     "goddamn", "nude", "naked", "horny", "orgasm", "erotic", "hentai", "pedo", "paedo", "molest", "incest", "genocide", "wtf", "stfu",
     "lmfao", "omfg", "milf", "hooker", "prostitut", "cocaine", "heroin", "meth",
 ];
 
 /// Whole words among [`COARSE`]: as beginnings they would catch decent words such as "assume" or "method".
 const WHOLE_WORDS: &[&str] =
-    &["ass", "asses", "cock", "sex", "cum", "meth", "heroin", "crap", "dick", "tits", "fag", "piss", "rape", "nude"];
+    &["ass", "asses", "cock", "sex", "cum", "meth", "heroin", "crap", "dick", "tits", "fag", "fags", "piss", "rape", "nude"];
 
 /// Whether a text holds a word that must not be taught as a reply: swearing, slurs, sex.
 pub(crate) fn is_coarse(text: &str) -> bool {
     let lower = text.to_lowercase();
-    if lower.contains("f*") || lower.contains("s**") || lower.contains("fck") {
+    if ["f*", "s**", "fck", "jerk off", "jerking off"].iter().any(|part| lower.contains(part)) {
         return true;
     }
     let mut words = lower.split(|character: char| !character.is_alphanumeric()).filter(|word| !word.is_empty());
@@ -132,7 +132,7 @@ mod tests {
         for text in ["I assume the cocktail class was a method", "Dickens sat in the Essex heroine's grape assembly"] {
             assert!(!is_coarse(text), "{text}");
         }
-        for text in ["what the FUCK", "bullshit.", "you a$$ ass"] {
+        for text in ["what the FUCK", "bullshit.", "you a$$ ass", "a dickhead", "Faggots", "she was raped", "jerk off", "sexual"] {
             assert!(is_coarse(text), "{text}");
         }
     }

@@ -1,4 +1,4 @@
-//! Exchanges, `assets/data/exchanges.jsonl`, one JSON line each: a message with its tone, and up to two replies, each in a voice that may be any, whatever
+//! Exchanges, `assets/data/exchanges.jsonl`, one JSON line each: a message with its tone, and any number of replies, each in a voice that may be any, whatever
 //! the message's tone.
 
 use std::collections::{BTreeMap, HashSet};

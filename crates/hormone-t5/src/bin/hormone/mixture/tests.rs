@@ -276,9 +276,15 @@ fn delicate_messages_get_gentle_replies_only() {
 
 #[test]
 fn held_out_texts_are_never_drawn() {
-    let mixture = mixture();
+    let mut corpora = corpora();
+    let pair =
+        |number: usize| TurnPair { message: format!("I saw {number} herons on my walk."), reply: "I like herons.".into(), tone: None };
+    corpora.persona_chat = (0..400).map(pair).collect();
+    let config = MixtureConfig { next_turn: 0.5, levels: 0.5, taught_levels: 0.5, ..MixtureConfig::default() };
+    let mixture = Mixture::new(corpora, dialogues(), exchanges(), config, 7).expect("a mixture");
     let held_out: HashSet<String> = mixture.held_out().iter().map(|example| example.source.to_lowercase()).collect();
-    assert!(mixture.held_out().iter().any(|example| example.kind == Kind::Reflection));
+    let reflections = || mixture.held_out().iter().filter(|example| example.kind == Kind::Reflection);
+    assert!(reflections().any(|example| example.source.contains("herons")) && reflections().any(|example| example.source.contains("cows")));
     assert!(mixture.held_out().iter().any(|example| example.kind == Kind::Dialogue));
     let leak = mixture
         .batch(3, 4000)

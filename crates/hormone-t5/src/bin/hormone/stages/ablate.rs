@@ -25,10 +25,13 @@ pub(crate) fn ablate(arguments: &AblateArguments) -> Result<()> {
             from: &arguments.from,
             epochs: arguments.epochs,
             evaluate_every: arguments.epochs,
-            new_block: true,
             seed: arguments.seed,
         };
-        writeln!(table, "{}", line(variant, arguments.epochs, &run.train()?))?;
+        let Some(report) = run.train()? else {
+            println!("{} is not finished; the same command goes on from here", variant.name());
+            break;
+        };
+        writeln!(table, "{}", line(variant, arguments.epochs, &report))?;
         fs::write(&arguments.output, &table).with_context(|| format!("cannot write {}", arguments.output.display()))?;
     }
     print!("{table}");

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use hormone_t5::T5Config;
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +29,6 @@ pub(super) struct StageConfig {
     #[serde(default)]
     pub(super) muon: bool,
     /// Learning rate of the MLP from levels to `e`, as a factor of `learning_rate`.
-    #[serde(default = "whole")]
     pub(super) embedding_rate: f64,
     /// Whether what all tones' `e` have in common is taken away as the stage begins.
     #[serde(default)]
@@ -53,7 +52,18 @@ pub(super) struct StageConfig {
 impl StageConfig {
     pub(super) fn read(path: &Path) -> Result<Self> {
         let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-        toml::from_str(&text).with_context(|| format!("{} is not a training configuration", path.display()))
+        let config: Self = toml::from_str(&text).with_context(|| format!("{} is not a training configuration", path.display()))?;
+        let counts = [
+            ("batch_size", config.batch_size as u64),
+            ("total_steps", config.total_steps),
+            ("evaluate_every", config.evaluate_every),
+            ("checkpoint_every", config.checkpoint_every),
+        ];
+        for (name, count) in counts {
+            ensure!(count > 0, "{}: {name} is 0, but must be at least 1", path.display());
+        }
+        ensure!(config.max_tokens >= 2, "{}: max_tokens must leave room for a token and the end token", path.display());
+        Ok(config)
     }
 
     pub(super) fn objective(&self) -> Objective {
@@ -64,10 +74,6 @@ impl StageConfig {
             diversity_weight: self.diversity_weight,
         }
     }
-}
-
-fn whole() -> f64 {
-    1.0
 }
 
 fn one() -> f32 {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
 use candle_core::{Device, Tensor, Var};
 use hormone_t5::{Hormone, T5Config, TextTokenizer};
 use rand::seq::SliceRandom;
@@ -134,8 +134,6 @@ pub(super) struct PaperRun<'a> {
     pub(super) epochs: u64,
     /// Epochs between evaluations.
     pub(super) evaluate_every: u64,
-    /// Begin with a new block, whatever the model had.
-    pub(super) new_block: bool,
     pub(super) seed: u64,
 }
 
@@ -152,7 +150,6 @@ pub(crate) fn train(arguments: &TrainArguments) -> Result<()> {
         from: &arguments.from,
         epochs: arguments.epochs,
         evaluate_every: 1,
-        new_block: false,
         seed: arguments.seed,
     };
     run.train()?;
@@ -161,18 +158,16 @@ pub(crate) fn train(arguments: &TrainArguments) -> Result<()> {
 
 impl PaperRun<'_> {
     /// Fine-tunes with the paper's recipe: frozen embedding-side layers, AdamW 1e-4, weight decay 0.02, batch 8, warm restarts of 10 epochs doubling,
-    /// gradient clip 1, early stop with patience 10 after epoch 30, Wk and Wv copied from the last encoder layer; split by unique dialogue. Gives the
-    /// figures of the held-out dialogues.
-    pub(super) fn train(&self) -> Result<HeldOutReport> {
+    /// gradient clip 1, early stop with patience 10 after epoch 30, a new block whose Wk and Wv are those of the last encoder layer; split by unique
+    /// dialogue. Gives the figures of the held-out dialogues at the last step; none if it was stopped before.
+    pub(super) fn train(&self) -> Result<Option<HeldOutReport>> {
         let folder = ModelFolder::new(&self.run.run);
         let source = if self.run.resume { folder.clone() } else { ModelFolder::new(self.from) };
         let (config, hormone_config, tokenizer_json) = (source.config()?, source.hormone_config()?, source.tokenizer()?);
         let tokenizer = TextTokenizer::from_json(&tokenizer_json, config.eos_token_id)?.for_training();
         let mut variables = source.variables()?;
-        if self.new_block && !self.run.resume {
+        if !self.run.resume {
             variables.retain(|name, _| !name.starts_with("hormone_block."));
-        }
-        if !self.run.resume && !variables.keys().any(|name| name.starts_with("hormone_block.")) {
             self.variant.prepare(&mut variables, &config, self.seed)?;
         }
         let mut frozen: Vec<String> =
@@ -216,13 +211,13 @@ impl PaperRun<'_> {
             early_stop: Some(EarlyStop { after_steps: 30 * steps_per_epoch, patience_steps: 10 * steps_per_epoch }),
             least_conditional_gain: None,
         };
-        run::run(&mut trainer, &folder, &options, &held_out, |step| {
+        let is_over = run::run(&mut trainer, &folder, &options, &held_out, |step| {
             let (epoch, place) = (step / steps_per_epoch, (step % steps_per_epoch) as usize);
             let mut order: Vec<&EncodedExample> = training.iter().collect();
             order.shuffle(&mut ChaCha8Rng::seed_from_u64(self.seed ^ (epoch << 20)));
             Ok(order.into_iter().skip(place * BATCH).take(BATCH).cloned().collect())
         })?;
-        held_out.report(&trainer.model()?)
+        is_over.then(|| held_out.report(&trainer.model()?)).transpose()
     }
 }
 
@@ -230,10 +225,14 @@ impl PaperRun<'_> {
 fn copy_projections(variables: &mut BTreeMap<String, Var>, config: &T5Config) -> Result<()> {
     let layer = format!("t5.encoder.block.{}.layer.0.SelfAttention", config.num_layers - 1);
     for (projection, own) in [("k", "key_proj"), ("v", "value_proj")] {
-        let Some(source) = variables.get(&format!("{layer}.{projection}.weight")).cloned() else { continue };
-        if source.dims() != [config.d_model, config.d_model] {
-            continue;
-        }
+        let name = format!("{layer}.{projection}.weight");
+        let source = variables.get(&name).cloned().with_context(|| format!("the model has no {name}"))?;
+        ensure!(
+            source.dims() == [config.d_model, config.d_model],
+            "the paper's recipe copies {name} into the block, so num_heads times d_kv must be d_model ({}), but is {}",
+            config.d_model,
+            config.inner_dim()
+        );
         for hormone in Hormone::ALL {
             let name = format!("hormone_block.hormone_heads.{}.{own}.weight", hormone.name());
             variables.insert(name, Var::from_tensor(&source.as_tensor().copy()?)?);
