@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::batch::{Batch, EncodedExample};
 use crate::mixture::Kind;
-use crate::trainer::Model;
+use crate::trainer::{Model, Objective};
 
 /// Rows of one evaluation batch.
 const ROWS: usize = 64;
@@ -127,8 +127,8 @@ impl HeldOut {
 
     fn report_replies(&self, model: &Model, report: &mut HeldOutReport) -> Result<()> {
         let losses = on_all_cores(&self.replies, |batch| {
-            let right = model.losses(batch, batch.counts)?.sequence.to_scalar::<f32>()?;
-            let shuffled = model.losses(&batch.with_sources_rotated()?, batch.counts)?.sequence.to_scalar::<f32>()?;
+            let right = model.losses(batch, batch.counts, Objective::PAPER)?.sequence.to_scalar::<f32>()?;
+            let shuffled = model.losses(&batch.with_sources_rotated()?, batch.counts, Objective::PAPER)?.sequence.to_scalar::<f32>()?;
             Ok((right, shuffled, batch.counts.label_tokens))
         })?;
         let tokens: usize = losses.iter().map(|(.., tokens)| tokens).sum();

@@ -114,3 +114,55 @@ fn update_manifest(models: &Path, entry: ModelEntry, default: bool) -> Result<()
     json.push(b'\n');
     Ok(fs::write(&path, json)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(id: &str) -> ModelEntry {
+        let file = |name: &str| FileEntry { path: format!("{id}/{name}"), bytes: 1, sha256: "0".repeat(64) };
+        ModelEntry {
+            id: id.to_string(),
+            description: BTreeMap::from([("en".to_string(), "A model.".to_string()), ("nl".to_string(), "Een model.".to_string())]),
+            parameters: 1,
+            quantization: "Q8_0".to_string(),
+            files: ModelFiles {
+                config: file("config.json"),
+                hormone: file("hormone.json"),
+                tokenizer: file("tokenizer.json"),
+                weights: file("model.gguf"),
+            },
+            trained_on: Vec::new(),
+            licence: "MIT OR Apache-2.0".to_string(),
+            results: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn a_model_joins_or_replaces_those_of_the_manifest_and_one_that_cannot_be_read_is_left_alone() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        update_manifest(folder.path(), entry("first"), false)?;
+        update_manifest(folder.path(), entry("second"), true)?;
+        update_manifest(folder.path(), ModelEntry { parameters: 7, ..entry("first") }, false)?;
+        let path = folder.path().join("manifest.json");
+        let manifest = Manifest::from_json(&fs::read(&path)?)?;
+        assert_eq!((manifest.default.as_str(), manifest.models.len(), manifest.models[0].parameters), ("second", 2, 7));
+        fs::write(&path, "no manifest")?;
+        assert!(update_manifest(folder.path(), entry("third"), false).is_err());
+        assert_eq!(fs::read_to_string(&path)?, "no manifest");
+        Ok(())
+    }
+
+    #[test]
+    fn only_matrices_of_whole_blocks_are_quantised_and_those_of_the_block_less() -> Result<()> {
+        let stored = |name: &str, shape: &[usize]| -> Result<GgmlDType> {
+            Ok(stored_as(name, &Tensor::zeros(shape, DType::F32, &candle_core::Device::Cpu)?))
+        };
+        assert_eq!(stored("t5.shared.weight", &[8, 64])?, GgmlDType::Q8_0);
+        assert_eq!(stored("t5.encoder.block.0.layer.0.layer_norm.weight", &[64])?, GgmlDType::F32);
+        assert_eq!(stored("t5.encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", &[32, 64])?, GgmlDType::F32);
+        assert_eq!(stored("t5.shared.weight", &[8, 30])?, GgmlDType::F32);
+        assert_eq!(stored("hormone_block.hormone_heads.cortisol.value_proj.weight", &[64, 64])?, GgmlDType::F16);
+        Ok(())
+    }
+}

@@ -27,6 +27,45 @@ pub(crate) fn sequence_loss(logits: &Tensor, labels: &Tensor, weights: &Tensor, 
     Ok(((losses * weights.flatten_all()?)?.sum_all()? / count)?)
 }
 
+/// How many tokens back [`repetition_loss`] looks.
+const RECENT: usize = 4;
+
+/// Unlikelihood of saying one of the last [`RECENT`] tokens again: the mean of `-log(1 - p(token))` over `count`, where the label is another token.
+/// `decoder_input_ids [B, T]` are the labels shifted right; `weights [B, T]` are 0 on padding.
+///
+/// Source: Welleck et al., *Neural text generation with unlikelihood training* (2020), whose candidates are all tokens so far.
+pub(crate) fn repetition_loss(
+    logits: &Tensor,
+    labels: &Tensor,
+    decoder_input_ids: &Tensor,
+    weights: &Tensor,
+    count: f64,
+) -> Result<Tensor> {
+    let (batch, length, vocabulary) = logits.dims3()?;
+    let (said, wanted): (Vec<Vec<u32>>, Vec<Vec<u32>>) = (decoder_input_ids.to_vec2()?, labels.to_vec2()?);
+    let counts: Vec<Vec<f32>> = weights.to_vec2()?;
+    let (mut recent, mut mask) = (Vec::with_capacity(batch * length * RECENT), Vec::with_capacity(batch * length * RECENT));
+    for ((said, wanted), counts) in said.iter().zip(&wanted).zip(&counts) {
+        for (place, label) in wanted.iter().enumerate() {
+            for back in 0..RECENT {
+                // The first token said is the start token.
+                let token = place.checked_sub(back).filter(|place| *place > 0).map(|place| said[place]);
+                recent.push(token.unwrap_or(*label));
+                mask.push(f32::from(counts[place] > 0.0 && token.is_some_and(|token| token != *label)));
+            }
+        }
+    }
+    let rows = batch * length;
+    let logits = logits.reshape((rows, vocabulary))?;
+    let labels = labels.flatten_all()?;
+    let recent = Tensor::from_vec(recent, (rows, RECENT), &Device::Cpu)?;
+    let chosen = logits.gather(&Tensor::cat(&[&labels.unsqueeze(1)?, &recent], 1)?.contiguous()?, 1)?; // [R, 1 + RECENT]
+    let log_sum = (ops::cross_entropy(&logits, &labels)?.unsqueeze(1)? + chosen.narrow(1, 0, 1)?)?; // [R, 1]
+    let likely = chosen.narrow(1, 1, RECENT)?.broadcast_sub(&log_sum)?.exp()?;
+    let unlikely = likely.affine(-1.0, 1.0)?.clamp(1e-4f32, 1.0)?.log()?.neg()?;
+    Ok(((unlikely * Tensor::from_vec(mask, (rows, RECENT), &Device::Cpu)?)?.sum_all()? / count)?)
+}
+
 /// Squared error of `levels [B, N]` against `targets [B, N]`, over the rows where `mask [B]` is 1; `count` values in all.
 pub(crate) fn level_mse(levels: &Tensor, targets: &Tensor, mask: &Tensor, count: f64) -> Result<Tensor> {
     let squared = (levels - targets)?.sqr()?.broadcast_mul(&mask.unsqueeze(1)?)?;
@@ -84,6 +123,38 @@ mod tests {
     use candle_core::Var;
 
     use super::*;
+
+    #[test]
+    fn saying_a_recent_token_again_costs_and_the_label_and_padding_do_not() -> Result<()> {
+        let (labels, said) = (Tensor::new(&[[2u32, 3, 3, 0]], &Device::Cpu)?, Tensor::new(&[[0u32, 2, 3, 3]], &Device::Cpu)?);
+        let weights = Tensor::new(&[[1f32, 1.0, 1.0, 0.0]], &Device::Cpu)?;
+        let loss = |likely: u32, place: usize| -> Result<f32> {
+            let mut logits = vec![0f32; 4 * 5];
+            logits[place * 5 + likely as usize] = 6.0;
+            let logits = Tensor::from_vec(logits, (1, 4, 5), &Device::Cpu)?;
+            Ok(repetition_loss(&logits, &labels, &said, &weights, 3.0)?.to_scalar()?)
+        };
+        // Place 1 says 3 after 2, place 2 says 3 after 2 and 3: only 2 is another token than the label there.
+        let even = loss(4, 0)?;
+        assert!((even - 2.0 * -(0.8f32.ln()) / 3.0).abs() < 1e-5, "{even}");
+        assert!(loss(2, 1)? > even + 1.0 && loss(2, 2)? > even + 1.0);
+        assert!(loss(3, 2)? < even && loss(3, 3)? == even);
+        Ok(())
+    }
+
+    #[test]
+    fn the_gradient_of_repetition_lowers_what_was_just_said() -> Result<()> {
+        let logits = Var::zeros((1, 2, 4), candle_core::DType::F32, &Device::Cpu)?;
+        let (labels, said) = (Tensor::new(&[[2u32, 3]], &Device::Cpu)?, Tensor::new(&[[0u32, 2]], &Device::Cpu)?);
+        let weights = Tensor::ones((1, 2), candle_core::DType::F32, &Device::Cpu)?;
+        let gradients = repetition_loss(&logits, &labels, &said, &weights, 1.0)?.backward()?;
+        let gradient: Vec<Vec<f32>> = gradients.get(&logits).expect("a gradient").squeeze(0)?.to_vec2()?;
+        assert_eq!(gradient[0], [0.0; 4]);
+        // -log(1 - p) at p = 1/4: p / (1 - p) * (1 - p) for the token itself, -p / (1 - p) * p for each other.
+        let expected = [-1.0 / 12.0, -1.0 / 12.0, 0.25, -1.0 / 12.0];
+        assert!(gradient[1].iter().zip(expected).all(|(value, expected)| (value - expected).abs() < 1e-5), "{gradient:?}");
+        Ok(())
+    }
 
     #[test]
     fn between_two_targets_the_squared_error_settles_at_their_mean_and_the_absolute_one_at_the_likelier() -> Result<()> {

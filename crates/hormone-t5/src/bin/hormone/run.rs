@@ -255,3 +255,22 @@ impl Curve {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_resumed_curve_keeps_the_lines_up_to_its_step_and_a_new_run_takes_no_others_file() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("curve.csv");
+        drop(Curve::open(&path, 0)?);
+        assert_eq!(std::fs::read_to_string(&path)?, format!("{}\n", Curve::HEADER), "a file with a head alone is nobody's");
+        std::fs::write(&path, format!("{}\n100,1,a\n200,2,b\n300,3,c\n", Curve::HEADER))?;
+        drop(Curve::open(&path, 200)?);
+        assert_eq!(std::fs::read_to_string(&path)?, format!("{}\n100,1,a\n200,2,b\n", Curve::HEADER));
+        let error = Curve::open(&path, 0).err().context("another run's curve was taken")?;
+        assert!(error.to_string().contains("--curve"), "{error}");
+        Ok(())
+    }
+}

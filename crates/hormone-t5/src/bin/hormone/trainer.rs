@@ -32,6 +32,7 @@ pub(crate) struct Model {
 #[derive(Clone, Debug)]
 pub(crate) struct Losses {
     pub(crate) sequence: Tensor,
+    pub(crate) repetition: Tensor,
     pub(crate) level_mse: Tensor,
     pub(crate) level_mae: Tensor,
     pub(crate) margin: Tensor,
@@ -54,6 +55,8 @@ pub(crate) struct LossReport {
 /// What the loss is made of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Objective {
+    /// Weight of the unlikelihood of saying a recent token again.
+    pub(crate) repetition_weight: f64,
     /// Weight of the hormone loss.
     pub(crate) hormone_weight: f64,
     /// Weight of the absolute error within it, beside the squared one.
@@ -67,6 +70,7 @@ pub(crate) struct Objective {
 impl Objective {
     /// The paper's weights.
     pub(crate) const PAPER: Self = Self {
+        repetition_weight: 0.0,
         hormone_weight: loss::HORMONE_WEIGHT,
         mae_weight: 0.0,
         margin_weight: loss::MARGIN_WEIGHT,
@@ -89,20 +93,25 @@ impl Model {
     }
 
     /// All losses of `batch`, whose means are taken over `counts`, those of the whole batch it is a part of.
-    pub(crate) fn losses(&self, batch: &Batch, counts: Counts) -> Result<Losses> {
+    /// What weighs nothing in `objective` may be left out as 0.
+    pub(crate) fn losses(&self, batch: &Batch, counts: Counts, objective: Objective) -> Result<Losses> {
         let hidden = self.t5.encode(&batch.input_ids, &batch.attention_mask)?;
         let levels = self.levels(&hidden, &batch.attention_mask)?;
-        let sequence = if batch.counts.label_tokens == 0 {
-            Tensor::zeros((), DType::F32, &Device::Cpu)?
-        } else {
+        let (mut sequence, mut repetition) = (Tensor::zeros((), DType::F32, &Device::Cpu)?, Tensor::zeros((), DType::F32, &Device::Cpu)?);
+        if batch.counts.label_tokens > 0 {
             let logits = self.reply_logits(batch, &hidden, &levels)?;
-            loss::sequence_loss(&logits, &batch.labels, &batch.label_weights, counts.label_weight)?
-        };
+            sequence = loss::sequence_loss(&logits, &batch.labels, &batch.label_weights, counts.label_weight)?;
+            if objective.repetition_weight > 0.0 {
+                let count = counts.label_tokens as f64;
+                repetition = loss::repetition_loss(&logits, &batch.labels, &batch.decoder_input_ids, &batch.label_weights, count)?;
+            }
+        }
         let level_values = (counts.level_rows * 6).max(1) as f64;
         let error = (&levels - &batch.target_levels)?.abs()?;
         let within = error.le(0.15f32)?.to_dtype(DType::F32)?.broadcast_mul(&batch.target_levels_mask.unsqueeze(1)?)?;
         Ok(Losses {
             sequence,
+            repetition,
             level_mse: loss::level_mse(&levels, &batch.target_levels, &batch.target_levels_mask, level_values)?,
             level_mae: loss::level_mae(&levels, &batch.target_levels, &batch.target_levels_mask, level_values)?,
             margin: loss::margin_loss(&levels, &batch.target_levels, &batch.target_levels_mask, counts.margins)?,
@@ -143,7 +152,8 @@ impl Losses {
     /// The weighted sum; `share` of the diversity loss, which does not depend on the batch.
     pub(crate) fn total(&self, objective: Objective, share: f64) -> Result<Tensor> {
         let hormone = ((&self.level_mse + (&self.level_mae * objective.mae_weight)?)? + (&self.margin * objective.margin_weight)?)?;
-        let total = (&self.sequence + (hormone * objective.hormone_weight)?)?;
+        let replies = (&self.sequence + (&self.repetition * objective.repetition_weight)?)?;
+        let total = (replies + (hormone * objective.hormone_weight)?)?;
         Ok((total + (&self.diversity * (objective.diversity_weight * share))?)?)
     }
 
@@ -305,7 +315,7 @@ impl Trainer {
     }
 
     fn bucket_gradients(&self, model: &Model, bucket: &Batch, counts: Counts, share: f64) -> Result<(LossReport, Gradients)> {
-        let losses = model.losses(bucket, counts)?;
+        let losses = model.losses(bucket, counts, self.objective)?;
         let report = losses.report(self.objective, share)?;
         let store = losses.total(self.objective, share)?.backward()?;
         let mut gradients = Gradients::new();

@@ -33,6 +33,9 @@ pub(super) struct StageConfig {
     /// Whether what all tones' `e` have in common is taken away as the stage begins.
     #[serde(default)]
     pub(super) recentre_embedding: bool,
+    /// Weight of the unlikelihood of saying a recent token again.
+    #[serde(default)]
+    pub(super) repetition_weight: f64,
     pub(super) hormone_weight: f64,
     /// Weight of the levels' absolute error beside their squared one.
     #[serde(default)]
@@ -68,6 +71,7 @@ impl StageConfig {
 
     pub(super) fn objective(&self) -> Objective {
         Objective {
+            repetition_weight: self.repetition_weight,
             hormone_weight: self.hormone_weight,
             mae_weight: self.mae_weight,
             margin_weight: self.margin_weight,
