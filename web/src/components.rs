@@ -32,6 +32,7 @@ mod page;
 mod playground;
 mod preferences;
 mod profiles;
+mod recorded_note;
 mod session_file;
 mod state_line;
 mod timeline;
@@ -41,7 +42,10 @@ mod welcome;
 
 use leptos::prelude::*;
 
-/// Draws the page.
+/// Draws the page in place of the word that it is on its way.
 pub fn start() {
     mount_to_body(page::Page);
+    if let Some(notice) = document().get_element_by_id("loading") {
+        notice.remove();
+    }
 }

@@ -81,7 +81,7 @@ impl Settings {
         [Lane::Baseline, Lane::Modulated].into_iter().chain(own).collect()
     }
 
-    /// How a lane's reply is made. Both lanes get the same seed and rules, so that a difference is the model's.
+    /// How a lane's reply is made. Both lanes get the same seed and rules, so that a difference is the hormones'.
     pub fn config(&self, lane: Lane) -> GenerationConfig {
         let pinned = match lane {
             Lane::Baseline => false,

@@ -108,8 +108,8 @@ mod tests {
             "tiny",
             "| Dopamine | 0,90 |",
             "> Good for you.",
-            "α = 0,00, gretig",
-            "α = 0,25, gretig, waarden zelf ingesteld",
+            "α = 0,00, greedy",
+            "α = 0,25, greedy, waarden zelf ingesteld",
         ] {
             assert!(text.contains(part), "{part} is not in\n{text}");
         }

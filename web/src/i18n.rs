@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::{Damage, WorkerError};
+use crate::reading::{Column, ColumnKind};
 
 /// A language of the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -65,6 +66,15 @@ impl Locale {
         tones.iter().map(short).collect::<Vec<_>>().join(" ")
     }
 
+    /// What heads a column of the heatmap.
+    pub fn column_head(self, column: &Column) -> String {
+        match column.kind {
+            ColumnKind::Word => column.label.clone(),
+            ColumnKind::Prompt => self.text("attention.prompt"),
+            ColumnKind::End => self.text("attention.end_mark"),
+        }
+    }
+
     /// A number with so many decimals, in this language's writing.
     pub fn number(self, value: f64, decimals: usize) -> String {
         let text = format!("{value:.decimals$}");
@@ -99,7 +109,7 @@ impl Locale {
             WorkerError::Manifest { reason } => self.format("error.manifest", &[("reason", reason)]),
             WorkerError::OwnFiles { missing } => self.format("error.own_files", &[("missing", missing)]),
             WorkerError::Model { reason } => self.format("error.model", &[("reason", reason)]),
-            WorkerError::WorkerDied { reason } => self.format("error.worker_died", &[("reason", reason)]),
+            WorkerError::NotRemoved { reason } => self.format("error.not_removed", &[("reason", reason)]),
         }
     }
 

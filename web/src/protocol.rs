@@ -141,10 +141,10 @@ pub enum WorkerResponse {
     Reading {
         /// Levels and attention.
         analysis: Analysis,
-        /// How long the encoder took; `None` where it did not run again.
+        /// How long the encoder took; `None` where it did not run again. The browser tests look at it.
         encoder_ms: Option<f64>,
     },
-    /// What the hormones do to the hidden states of a lane, before its first token.
+    /// What the hormones do to the hidden states of a lane, before its first token; of every lane but the baseline, at alpha 0 too.
     Modulation {
         /// Whose.
         lane: Lane,

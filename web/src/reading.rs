@@ -7,7 +7,7 @@ mod state;
 
 pub use columns::{Column, ColumnKind, HeadChoice, columns, strongest_word, text_parts};
 pub use cross::{cross_shares, word_cross_attention};
-pub use levels::{ProfileMark, level_word, profile_marks, remembered};
+pub use levels::{Beat, ProfileMark, beats, level_word, profile_marks};
 pub use state::{Condition, STATE_NAMES, Side, State, state};
 
 #[cfg(test)]

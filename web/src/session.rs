@@ -11,7 +11,9 @@ use hormone_t5::analysis::Analysis;
 use hormone_t5::manifest::Manifest;
 
 use crate::controls::Settings;
-use crate::protocol::{Lane, LoadedModel, RequestId, RequestMessage, ResponseMessage, WorkerError, WorkerRequest, WorkerResponse};
+use crate::protocol::{
+    Lane, LoadStage, LoadedModel, RequestId, RequestMessage, ResponseMessage, WorkerError, WorkerRequest, WorkerResponse,
+};
 pub use action::Action;
 pub use status::{LoadStatus, WorkerStatus};
 pub use turn::{Reply, ReplyState, Turn};
@@ -21,7 +23,7 @@ pub use turn::{Reply, ReplyState, Turn};
 pub struct Session {
     /// The worker's life.
     pub worker: WorkerStatus,
-    /// The model's way into it.
+    /// The way of the model that was asked for last into it.
     pub load: LoadStatus,
     /// The models to choose from, once known.
     pub manifest: Option<Manifest>,
@@ -35,6 +37,12 @@ pub struct Session {
     pub history: Vec<String>,
     /// Whether the turns are the examples that came with the page.
     pub shows_examples: bool,
+    /// Whether downloaded models were removed since a model was asked for last.
+    pub downloads_removed: bool,
+    /// The model in the worker.
+    model: Option<Box<LoadedModel>>,
+    /// The model that was asked for last.
+    last_load: Option<RequestMessage>,
     open: BTreeMap<RequestId, Purpose>,
     last_request: u64,
     last_turn: u32,
@@ -46,7 +54,8 @@ enum Purpose {
     Load,
     Draft,
     Turn(u32),
-    Housekeeping,
+    DeleteDownloads,
+    Cancel,
 }
 
 impl Session {
@@ -67,12 +76,9 @@ impl Session {
         self.turns.iter().find(|turn| turn.id == id)
     }
 
-    /// The model that answers.
+    /// The model that answers; `None` while another is on its way, since whatever is asked then waits behind it.
     pub fn model(&self) -> Option<&LoadedModel> {
-        match &self.load {
-            LoadStatus::Loaded(model) => Some(model),
-            _ => None,
-        }
+        self.model.as_deref().filter(|_| !matches!(self.load, LoadStatus::Loading(_)))
     }
 
     /// Whether replies are being made.
@@ -90,6 +96,7 @@ impl Session {
         match action {
             Action::LoadModel { models_url, model } => self.load(WorkerRequest::LoadModel { models_url, model }),
             Action::LoadOwnFiles => self.load(WorkerRequest::LoadOwnFiles),
+            Action::RetryLoad => self.last_load.clone().map(|last| self.load(last.request)).unwrap_or_default(),
             Action::ReadDraft { text, attention_temperature } => self.read_draft(text, attention_temperature),
             Action::Send { text, settings } => self.send(text, &settings),
             Action::Regenerate { turn, settings } => self.regenerate(turn, &settings),
@@ -111,9 +118,17 @@ impl Session {
                 self.error = None;
                 Vec::new()
             }
-            Action::DeleteDownloads => vec![self.request(Purpose::Housekeeping, WorkerRequest::DeleteDownloads)],
+            Action::CloseLoadError => {
+                if matches!(self.load, LoadStatus::Failed(_)) {
+                    self.load = LoadStatus::Idle;
+                }
+                Vec::new()
+            }
+            Action::DeleteDownloads if self.is_dead() => Vec::new(),
+            Action::DeleteDownloads => vec![self.request(Purpose::DeleteDownloads, WorkerRequest::DeleteDownloads)],
             Action::WorkerRestarted => {
-                (self.worker, self.load, self.error) = (WorkerStatus::Starting, LoadStatus::Idle, None);
+                self.lose_worker();
+                (self.worker, self.error) = (WorkerStatus::Starting, None);
                 Vec::new()
             }
             Action::WorkerDied { reason } => {
@@ -144,10 +159,7 @@ impl Session {
 
     fn apply_to(&mut self, purpose: &Purpose, id: RequestId, response: WorkerResponse) {
         match (purpose, response) {
-            (Purpose::Load, WorkerResponse::LoadProgress { progress }) => self.load = LoadStatus::Loading(Some(progress)),
-            (Purpose::Load, WorkerResponse::Loaded { model }) => self.load = LoadStatus::Loaded(model),
-            (Purpose::Load, WorkerResponse::Cancelled) => self.load = LoadStatus::Idle,
-            (Purpose::Load, WorkerResponse::Failed { error }) => self.load = LoadStatus::Failed(error),
+            (Purpose::Load, response) => self.apply_to_load(id, response),
             (Purpose::Draft, WorkerResponse::Reading { analysis, .. }) => self.draft = Some(Arc::new(analysis)),
             // A draft may be anything; only a message that was sent complains.
             (Purpose::Draft, WorkerResponse::Failed { .. }) => self.draft = None,
@@ -159,15 +171,44 @@ impl Session {
                     turn.apply(id, response);
                 }
             }
-            (Purpose::Housekeeping, WorkerResponse::Failed { error }) => self.error = Some(error),
+            (Purpose::DeleteDownloads, WorkerResponse::Done) => {
+                self.downloads_removed = true;
+                if let Some(model) = &mut self.model {
+                    model.stored = false;
+                }
+            }
+            (Purpose::DeleteDownloads, WorkerResponse::Failed { error }) => self.error = Some(error),
             _ => {}
         }
     }
 
+    /// What any load says of the model in the worker holds; how far a load is counts only of the one asked for last.
+    fn apply_to_load(&mut self, id: RequestId, response: WorkerResponse) {
+        match &response {
+            WorkerResponse::LoadProgress { progress } if progress.stage == LoadStage::Build => self.model = None,
+            WorkerResponse::Loaded { model } => self.model = Some(model.clone()),
+            _ => {}
+        }
+        if self.last_load.as_ref().is_none_or(|last| last.id != id) {
+            return;
+        }
+        self.load = match response {
+            WorkerResponse::LoadProgress { progress } => LoadStatus::Loading(Some(progress)),
+            WorkerResponse::Loaded { .. } | WorkerResponse::Cancelled => LoadStatus::Idle,
+            WorkerResponse::Failed { error } => LoadStatus::Failed(error),
+            _ => return,
+        };
+    }
+
     fn load(&mut self, request: WorkerRequest) -> Vec<RequestMessage> {
-        self.load = LoadStatus::Loading(None);
+        if self.is_dead() {
+            return Vec::new();
+        }
+        (self.load, self.downloads_removed) = (LoadStatus::Loading(None), false);
         let mut messages = self.cancel(&Purpose::Load);
-        messages.push(self.request(Purpose::Load, request));
+        let message = self.request(Purpose::Load, request);
+        self.last_load = Some(message.clone());
+        messages.push(message);
         messages
     }
 
@@ -190,18 +231,18 @@ impl Session {
         self.remember(&text);
         self.last_turn += 1;
         let known = self.draft.take().filter(|draft| draft.text == text);
-        let mut turn = Turn::new(self.last_turn, text.clone(), known, Vec::new());
-        turn.model = self.model().map(|model| model.id.clone());
+        let mut turn = Turn::new(self.last_turn, text, known, Vec::new());
         messages.push(self.ask(&mut turn, settings, settings.lanes()));
         self.turns.push(turn);
         self.error = None;
         messages
     }
 
-    /// Asks again for the lanes whose settings changed or that never finished.
+    /// Asks again for the lanes whose settings changed, that another model made or that never finished; for nothing where no model answers.
     fn regenerate(&mut self, id: u32, settings: &Settings) -> Vec<RequestMessage> {
+        let Some(model) = self.model() else { return Vec::new() };
         let Some(place) = self.turns.iter().position(|turn| turn.id == id && !turn.recorded) else { return Vec::new() };
-        let lanes = self.turns[place].lanes_to_renew(settings);
+        let lanes = self.turns[place].lanes_to_renew(settings, &model.id);
         let mut turn = self.turns[place].clone();
         turn.replies.retain(|reply| settings.lanes().contains(&reply.lane));
         let mut messages = Vec::new();
@@ -221,6 +262,7 @@ impl Session {
             lanes: lanes.clone(),
         };
         let message = self.request(Purpose::Turn(turn.id), request);
+        turn.model = self.model().map(|model| model.id.clone());
         turn.await_replies(message.id, settings, lanes);
         message
     }
@@ -234,7 +276,7 @@ impl Session {
 
     fn cancel(&mut self, purpose: &Purpose) -> Vec<RequestMessage> {
         let targets: Vec<RequestId> = self.open.iter().filter(|(_, open)| *open == purpose).map(|(id, _)| *id).collect();
-        targets.into_iter().map(|target| self.request(Purpose::Housekeeping, WorkerRequest::Cancel { target })).collect()
+        targets.into_iter().map(|target| self.request(Purpose::Cancel, WorkerRequest::Cancel { target })).collect()
     }
 
     fn cancel_turns(&mut self) -> Vec<RequestMessage> {
@@ -258,15 +300,22 @@ impl Session {
     }
 
     fn bury(&mut self, reason: String) {
-        if matches!(self.worker, WorkerStatus::Dead { .. }) {
+        if self.is_dead() {
             return;
         }
-        for turn in &mut self.turns {
-            turn.interrupt();
-        }
-        self.open.clear();
-        self.load = LoadStatus::Idle;
+        self.lose_worker();
         self.worker = WorkerStatus::Dead { reason };
+    }
+
+    /// Nothing that is open will be answered, and the model is gone.
+    fn lose_worker(&mut self) {
+        self.turns.iter_mut().for_each(Turn::interrupt);
+        self.open.clear();
+        (self.model, self.load) = (None, LoadStatus::Idle);
+    }
+
+    fn is_dead(&self) -> bool {
+        matches!(self.worker, WorkerStatus::Dead { .. })
     }
 }
 

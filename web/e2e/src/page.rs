@@ -137,6 +137,23 @@ impl Page {
         self.click(if has_badge { "model-badge" } else { "model-heading" })
     }
 
+    /// Puts a finger on the middle of an element, moves it by so many pixels and lifts it.
+    pub fn swipe(&self, id: &str, right: f64, down: f64) -> Result<()> {
+        const STEPS: u32 = 10;
+        let (x, y): (f64, f64) = self.browser.run(
+            "const { x, y, width, height } = probe.at(arguments[0]).getBoundingClientRect(); return [x + width / 2, y + height / 2]",
+            vec![json!(id)],
+        )?;
+        let touch =
+            |kind: &str, points: Value| self.browser.devtools("Input.dispatchTouchEvent", json!({ "type": kind, "touchPoints": points }));
+        touch("touchStart", json!([{ "x": x, "y": y }]))?;
+        for step in 1..=STEPS {
+            let share = f64::from(step) / f64::from(STEPS);
+            touch("touchMove", json!([{ "x": x + right * share, "y": y + down * share }]))?;
+        }
+        touch("touchEnd", json!([])).map(|_| ())
+    }
+
     /// Types as the keyboard does.
     pub fn type_text(&self, id: &str, text: &str) -> Result<()> {
         self.browser.type_text(&css(id), text).with_context(|| format!("typing into {id}"))

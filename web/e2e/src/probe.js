@@ -5,6 +5,8 @@ window.probe = (() => {
   const words = (element) => element?.textContent.trim() ?? "";
   const shown = (element) => Boolean(element?.checkVisibility());
 
+  const can_send = () => at("send")?.ariaDisabled === "false";
+
   const lane = (name, turn) => {
     const reply = at(`lane-${name}-text`, turn);
     return reply && {
@@ -51,7 +53,7 @@ window.probe = (() => {
     heatmap: heatmap(),
     alpha: { shown: words(at("alpha-value")), remark: words(at("alpha-remark")) },
     turns: turns(),
-    can_send: Boolean(at("send") && !at("send").disabled),
+    can_send: can_send(),
     can_stop: Boolean(at("stop")),
     draft: at("composer-input")?.value ?? "",
   });
@@ -136,7 +138,7 @@ window.probe = (() => {
 
   const when_it_can_be_sent = (act) => {
     const look = setInterval(() => {
-      if (at("send")?.disabled !== false) return;
+      if (!can_send()) return;
       clearInterval(look);
       act();
     }, 20);
@@ -164,7 +166,7 @@ window.probe = (() => {
         // Entries come a little late.
         setTimeout(() => { long_tasks.disconnect(); shifts.disconnect(); resolve(found); }, 600);
       });
-      observer.observe(document.body, { subtree: true, childList: true });
+      observer.observe(document.body, { subtree: true, attributeFilter: ["data-testid"] });
       at("send").click();
     };
     // The reading of the draft is over before the reply begins.

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use crate::controls::{ALPHA_MAX, ALPHA_TRAINED, Controls};
 use crate::i18n::I18n;
 
-/// A slider from 0 to 1: the range of training is shaded, the learned value marked.
+/// A slider from 0 to 1: the range of training is shaded, the learned value marked. What is to be said of it stands below.
 #[component]
 pub(super) fn AlphaPanel(
     i18n: I18n,
@@ -13,6 +13,7 @@ pub(super) fn AlphaPanel(
     /// The alpha that training arrived at.
     #[prop(into)]
     learned: Signal<Option<f32>>,
+    children: Children,
 ) -> impl IntoView {
     let alpha = move || controls.alpha.get().or(learned.get());
     let set = move |event| {
@@ -60,6 +61,7 @@ pub(super) fn AlphaPanel(
                 <span class="trained-label">{move || i18n.text("alpha.trained_range")}</span>
                 <span>{move || i18n.number(ALPHA_MAX, 0)}</span>
             </div>
+            {children()}
         </section>
     }
 }

@@ -15,13 +15,13 @@ pub(super) fn Announcer(i18n: I18n, session: RwSignal<Session>) -> impl IntoView
             Some((turn.replies_are_equal(), turn.replies.iter().map(|reply| (reply.lane, reply.text.clone())).collect::<Vec<_>>()))
         })
     });
-    let sentence = |i18n: I18n, (lane, text): (Lane, String)| format!("{}: {text}", i18n.text(&format!("lane.{}", lane.name())));
+    let sentence = move |(lane, text): (Lane, String)| {
+        view! { {i18n.text(&format!("lane.{}", lane.name()))} ": " <span lang="en">{text}</span> ". " }
+    };
     view! {
         <div class="sr" role="status" aria-live="polite" data-testid="announcer">
             {move || replies.get().map(|(equal, replies)| {
-                let spoken: Vec<String> = replies.into_iter().map(|reply| sentence(i18n, reply)).collect();
-                let remark = if equal { i18n.text("turn.equal") } else { String::new() };
-                format!("{} {remark}", spoken.join(". "))
+                (replies.into_iter().map(sentence).collect_view(), equal.then(|| i18n.text("turn.equal")))
             })}
         </div>
     }

@@ -14,7 +14,7 @@ use crate::session::Action;
 /// How long typing has to rest before the text is read.
 const DEBOUNCE_MS: u32 = 150;
 
-/// Text field, send and stop, presets, and the state of the model.
+/// Text field, a button that sends and stops, presets, and the state of the model.
 #[component]
 pub(super) fn Composer(
     play: Playground,
@@ -30,8 +30,10 @@ pub(super) fn Composer(
     let debounce = StoredValue::new_local(None::<Timeout>);
     let read_soon = move || debounce.set_value(Some(Timeout::new(DEBOUNCE_MS, move || play.read_draft())));
     let walk = StoredValue::new(HistoryWalk::default());
+    let empty = move || draft_text.with(|text| text.trim().is_empty());
+    let can_send = move || ready.get() && !empty();
     let send = move || {
-        if ready.get_untracked() {
+        if untrack(can_send) {
             debounce.set_value(None);
             walk.update_value(HistoryWalk::end);
             play.send(draft_text.get_untracked());
@@ -61,7 +63,7 @@ pub(super) fn Composer(
         }
         _ => {}
     };
-    let stop = move |_| {
+    let stop = move || {
         for turn in
             session.with_untracked(|session| session.turns.iter().filter(|turn| turn.is_running()).map(|turn| turn.id).collect::<Vec<_>>())
         {
@@ -72,7 +74,7 @@ pub(super) fn Composer(
         walk.update_value(HistoryWalk::end);
         play.write_draft(text);
     };
-    let empty = move || draft_text.with(|text| text.trim().is_empty());
+    // One button that sends and stops, and never `disabled`: it would lose the focus of whoever presses it by keyboard.
     view! {
         <div class="composer">
             <div class="presets" role="group" aria-label=move || i18n.text("preset.label")>
@@ -86,6 +88,7 @@ pub(super) fn Composer(
                 <textarea
                     id=COMPOSER
                     rows="2"
+                    lang="en"
                     data-testid="composer-input"
                     aria-label=move || i18n.text("composer.label")
                     aria-describedby="composer-hint"
@@ -96,19 +99,18 @@ pub(super) fn Composer(
                     on:input=move |event| { walk.update_value(HistoryWalk::end); draft_text.set(event_target_value(&event)); read_soon() }
                     on:keydown=on_key
                 ></textarea>
-                {move || if replying.get() {
-                    view! { <button class="solid stop" data-testid="stop" on:click=stop>{move || i18n.text("composer.stop")}</button> }.into_any()
-                } else {
-                    view! {
-                        <button class="solid" data-testid="send" disabled=move || empty() || !ready.get() on:click=move |_| send()>
-                            {move || i18n.text("composer.send")}
-                        </button>
-                    }.into_any()
-                }}
+                <button
+                    class="solid"
+                    data-testid=move || if replying.get() { "stop" } else { "send" }
+                    aria-disabled=move || (!replying.get() && !can_send()).to_string()
+                    on:click=move |_| if replying.get_untracked() { stop() } else { send() }
+                >
+                    {move || i18n.text(if replying.get() { "composer.stop" } else { "composer.send" })}
+                </button>
             </div>
             <div class="under">
                 <LoadStatusLine i18n session />
-                <p class="hint" id="composer-hint">{move || i18n.text("composer.hint")}</p>
+                <p class="hint" id="composer-hint">{move || i18n.text(if ready.get() { "composer.hint" } else { "composer.not_ready" })}</p>
             </div>
         </div>
     }

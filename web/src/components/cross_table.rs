@@ -2,7 +2,6 @@
 
 use leptos::prelude::*;
 
-use super::heatmap::label;
 use crate::focus::ReplyWord;
 use crate::i18n::I18n;
 use crate::protocol::Lane;
@@ -37,7 +36,7 @@ pub(super) fn CrossTable(i18n: I18n, session: RwSignal<Session>, chosen: RwSigna
                     <button class="quiet" data-testid="cross-close" on:click=move |_| chosen.set(None)>{move || i18n.text("error.close")}</button>
                 </header>
                 <table>
-                    <thead><tr><td></td>{columns.iter().map(|column| view! { <th scope="col">{label(i18n, column)}</th> }).collect_view()}</tr></thead>
+                    <thead><tr><td></td>{columns.iter().map(|column| view! { <th scope="col">{i18n.now().column_head(column)}</th> }).collect_view()}</tr></thead>
                     <tbody>{rows.into_iter().map(|row| row_view(i18n, row)).collect_view()}</tbody>
                 </table>
             </div>
@@ -49,7 +48,7 @@ fn row_view(i18n: I18n, row: Row) -> impl IntoView {
     let strongest = row.shares.iter().flatten().copied().fold(f32::EPSILON, f32::max);
     view! {
         <tr>
-            <th scope="row">{i18n.text(&format!("lane.{}", row.lane.name()))} ": " <q>{row.word}</q></th>
+            <th scope="row">{i18n.text(&format!("lane.{}", row.lane.name()))} ": " <q lang="en">{row.word}</q></th>
             {row.shares.map(|shares| shares.into_iter().map(|share| view! {
                 <td style=format!("--share:{:.3}", share / strongest)>{i18n.number(share * 100.0, 0)}</td>
             }).collect_view())}

@@ -6,7 +6,6 @@ use web_sys::{DragEvent, File};
 
 use super::playground::Playground;
 use super::session_file::open_session;
-use crate::session::Action;
 
 /// A veil that says what will happen, while files hover over the page.
 #[component]
@@ -51,7 +50,7 @@ fn take(play: Playground, files: Vec<File>, failure: RwSignal<Option<String>>) {
     match files.as_slice() {
         [] => {}
         [file] if file.name().ends_with(".json") && !of_a_model.contains(&file.name().as_str()) => open_session(play, file, failure),
-        files => play.act_with_files(Action::LoadOwnFiles, files),
+        _ => play.load_own_files(files),
     }
 }
 

@@ -1,7 +1,11 @@
 //! Name, model badge, language and theme.
 
+use leptos::ev::MouseEvent;
 use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use web_sys::{Element, HtmlElement};
 
+use super::playground::COMPOSER;
 use super::preferences;
 use crate::i18n::{I18n, Locale};
 use crate::protocol::LoadedModel;
@@ -21,12 +25,17 @@ pub(super) fn Header(
         set_root_attribute("lang", i18n.now().code());
         document().set_title(&i18n.text("page.title"));
     });
+    // The address holds the page's state: following these links must leave it as it is.
+    let skip = |event: MouseEvent| {
+        event.prevent_default();
+        focus_on(document().get_element_by_id(COMPOSER));
+    };
     let change_theme = move |_| {
         theme.update(|theme| *theme = theme.next());
         preferences::remember_theme(theme.get_untracked());
     };
     view! {
-        <a class="skip" href="#composer">{move || i18n.text("page.skip")}</a>
+        <a class="skip" href=format!("#{COMPOSER}") data-testid="skip" on:click=skip>{move || i18n.text("page.skip")}</a>
         <header class="top">
             <div class="brand">
                 <Mark />
@@ -74,11 +83,13 @@ fn Badge(i18n: I18n, model: LoadedModel) -> impl IntoView {
         Some(millions) => i18n.format("badge.model", &[("id", &id), ("millions", &i18n.now().number(millions, 1))]),
         None => i18n.format("badge.own", &[("id", &id)]),
     };
-    // A closed panel would be a poor answer.
-    let open = |_| {
+    let open = |event: MouseEvent| {
+        event.prevent_default();
         if let Some(panel) = document().get_element_by_id("model") {
-            // Fails for invalid names only.
+            // A closed panel would be a poor answer. Both fail for invalid names only.
             let _ = panel.set_attribute("open", "");
+            focus_on(panel.query_selector("summary").ok().flatten());
+            panel.scroll_into_view();
         }
     };
     view! { <a class="badge" href="#model" data-testid="model-badge" on:click=open>{text}</a> }
@@ -95,6 +106,13 @@ fn Mark() -> impl IntoView {
                 <rect class=format!("fill-{name}") x=(index * 6).to_string() y=(22 - height).to_string() width="4" height=height.to_string() rx="2" />
             }).collect_view()}
         </svg>
+    }
+}
+
+fn focus_on(element: Option<Element>) {
+    if let Some(element) = element.and_then(|element| element.dyn_into::<HtmlElement>().ok()) {
+        // Only fails where there is no page.
+        let _ = element.focus();
     }
 }
 

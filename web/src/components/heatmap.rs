@@ -30,6 +30,12 @@ pub(super) fn Heatmap(
     };
     let upright =
         move || columns.with(|columns| columns.iter().map(|column| column.label.chars().count() + 2).sum::<usize>() > LYING_CHARACTERS);
+    let pointed = Memo::new(move |_| pointed_at(i18n, focus.get(), turn.get(), columns));
+    let strongest = move || {
+        columns
+            .with(|columns| !columns.is_empty())
+            .then(|| i18n.format("attention.strongest", &[("words", &strongest_words(i18n, columns))]))
+    };
     view! {
         <div
             class="heatmap"
@@ -67,7 +73,10 @@ pub(super) fn Heatmap(
             </table>
             <p class="empty" hidden=move || columns.with(|columns| !columns.is_empty())>{move || i18n.text("attention.none")}</p>
         </div>
-        <p class="readout" role="status" data-testid="attention-readout">{move || readout(i18n, focus.get(), turn.get(), columns)}</p>
+        <div class="readout">
+            <p role="status" data-testid="attention-readout">{move || pointed.get()}</p>
+            <p hidden=move || pointed.with(Option::is_some) data-testid="attention-strongest">{strongest}</p>
+        </div>
         <p class="sr" id="attention-keys">{move || i18n.text("attention.keys")}</p>
     }
 }
@@ -83,34 +92,21 @@ fn strongest_words(i18n: I18n, columns: Signal<Vec<Column>>) -> String {
     })
 }
 
-/// What is pointed at, in a sentence; else the strongest words, so that the picture is told in one sentence too.
-fn readout(i18n: I18n, focus: Focus, turn: Option<u32>, columns: Signal<Vec<Column>>) -> String {
-    let pointed = columns.with(|columns| columns.iter().find(|column| focus.is_at(Span::of(turn, column))).cloned());
-    match (pointed, focus.hormone) {
-        (Some(column), Some(hormone)) => {
-            let name = i18n.text(&format!("hormone.{}", Hormone::ALL[hormone].name()));
-            let share = i18n.number(column.attention[hormone] * 100.0, 1);
-            i18n.format("attention.readout", &[("hormone", &name), ("share", &share), ("word", &label(i18n, &column))])
-        }
-        _ if columns.with(Vec::is_empty) => String::new(),
-        _ => i18n.format("attention.strongest", &[("words", &strongest_words(i18n, columns))]),
-    }
-}
-
-/// What heads a column.
-pub(super) fn label(i18n: I18n, column: &Column) -> String {
-    match column.kind {
-        ColumnKind::Word => column.label.clone(),
-        ColumnKind::Prompt => i18n.text("attention.prompt"),
-        ColumnKind::End => i18n.text("attention.end_mark"),
-    }
+/// What is pointed at, in a sentence.
+fn pointed_at(i18n: I18n, focus: Focus, turn: Option<u32>, columns: Signal<Vec<Column>>) -> Option<String> {
+    let hormone = focus.hormone?;
+    let column = columns.with(|columns| columns.iter().find(|column| focus.is_at(Span::of(turn, column))).cloned())?;
+    let name = i18n.text(&format!("hormone.{}", Hormone::ALL[hormone].name()));
+    let share = i18n.number(column.attention[hormone] * 100.0, 1);
+    Some(i18n.format("attention.readout", &[("hormone", &name), ("share", &share), ("word", &i18n.now().column_head(&column))]))
 }
 
 fn head(i18n: I18n, focus: RwSignal<Focus>, turn: Option<u32>, column: &Column) -> impl IntoView + use<> {
     let span = Span::of(turn, column);
+    let lang = (column.kind == ColumnKind::Word).then_some("en");
     view! {
         <th scope="col" class:special=column.kind != ColumnKind::Word class:pointed=move || focus.get().is_at(span)>
-            <span>{label(i18n, column)}</span>
+            <span lang=lang>{i18n.now().column_head(column)}</span>
         </th>
     }
 }

@@ -10,6 +10,22 @@ use crate::focus::Focus;
 use crate::i18n::I18n;
 use crate::reading::{ProfileMark, level_word};
 
+/// So many pixels sideways make a finger's touch a drag.
+const SLACK: i32 = 6;
+
+/// A pointer that went down on the bar.
+#[derive(Clone, Copy, Debug)]
+struct Press {
+    /// Where it began.
+    x: i32,
+    /// See `x`.
+    y: i32,
+    /// What the visitor had said before.
+    pin: Option<f32>,
+    /// Whether it sets the level. A mouse does so at once; a finger may want to scroll the page, until it moves sideways.
+    drags: bool,
+}
+
 /// A bar. Drag or use the arrow keys to set a level by hand; Escape or Delete gives the model its own back.
 #[component]
 pub(super) fn HormoneBar(
@@ -39,19 +55,46 @@ pub(super) fn HormoneBar(
             i18n.format("hormones.spoken_pinned", &[("level", &i18n.number(level, 2)), ("word", &i18n.text(level_word(level)))])
         }
     };
-    let on_pointer = move |event: PointerEvent| {
-        if event.buttons() & 1 == 1
-            && let Some(level) = level_under(&event)
-        {
+    let press = StoredValue::new(None::<Press>);
+    let pin_under = move |event: &PointerEvent| {
+        if let Some(level) = level_under(event) {
             on_pin.run(Some(level));
         }
     };
     let on_down = move |event: PointerEvent| {
+        if event.buttons() & 1 == 0 {
+            return;
+        }
         if let Some(track) = event.current_target().and_then(|target| target.dyn_into::<web_sys::Element>().ok()) {
             // Without capture dragging merely ends at the bar's edge.
             let _ = track.set_pointer_capture(event.pointer_id());
         }
-        on_pointer(event);
+        let drags = event.pointer_type() == "mouse";
+        press.set_value(Some(Press { x: event.client_x(), y: event.client_y(), pin: pin.get_untracked(), drags }));
+        if drags {
+            pin_under(&event);
+        }
+    };
+    let on_move = move |event: PointerEvent| {
+        let Some(pressed) = press.get_value().filter(|_| event.buttons() & 1 == 1) else { return };
+        if pressed.drags || pressed.goes_sideways(&event) {
+            press.set_value(Some(Press { drags: true, ..pressed }));
+            pin_under(&event);
+        }
+    };
+    let on_up = move |event: PointerEvent| {
+        // A tap.
+        if press.get_value().is_some_and(|pressed| !pressed.drags) {
+            pin_under(&event);
+        }
+        press.set_value(None);
+    };
+    let on_cancel = move |_| {
+        // The browser takes the pointer to scroll.
+        if let Some(pressed) = press.get_value().filter(|pressed| pressed.drags) {
+            on_pin.run(pressed.pin);
+        }
+        press.set_value(None);
     };
     let on_key = move |event: KeyboardEvent| {
         if matches!(event.key().as_str(), "Escape" | "Delete" | "Backspace") {
@@ -86,7 +129,9 @@ pub(super) fn HormoneBar(
                 aria-valuenow=move || format!("{:.2}", level().unwrap_or_default())
                 aria-valuetext=spoken
                 on:pointerdown=on_down
-                on:pointermove=on_pointer
+                on:pointermove=on_move
+                on:pointerup=on_up
+                on:pointercancel=on_cancel
                 on:keydown=on_key
                 on:focus=move |_| focus.update(|focus| focus.hormone = Some(hormone.index()))
                 on:blur=move |_| focus.update(|focus| focus.hormone = None)
@@ -106,6 +151,13 @@ pub(super) fn HormoneBar(
                 "×"
             </button>
         </div>
+    }
+}
+
+impl Press {
+    fn goes_sideways(self, event: &PointerEvent) -> bool {
+        let (across, along) = ((event.client_x() - self.x).abs(), (event.client_y() - self.y).abs());
+        across >= SLACK && across > along
     }
 }
 

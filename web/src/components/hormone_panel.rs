@@ -79,8 +79,31 @@ pub(super) fn HormonePanel(
                 })}
             </div>
             <Profiles i18n levels shown=profiles />
-            <LevelTable i18n levels pins=controls.pins />
+            <div class="twins">
+                <LevelTable i18n levels pins=controls.pins />
+                <Meanings i18n />
+            </div>
         </section>
+    }
+}
+
+/// What the hormones stand for, where the bars have no room for it.
+#[component]
+fn Meanings(i18n: I18n) -> impl IntoView {
+    view! {
+        <details class="twin meanings" data-testid="meanings">
+            <summary>{move || i18n.text("hormones.meanings")}</summary>
+            <table>
+                <tbody>
+                    {Hormone::ALL.map(|hormone| view! {
+                        <tr>
+                            <th scope="row">{move || i18n.text(&format!("hormone.{}", hormone.name()))}</th>
+                            <td>{move || i18n.text(&format!("meaning.{}", hormone.name()))}</td>
+                        </tr>
+                    })}
+                </tbody>
+            </table>
+        </details>
     }
 }
 

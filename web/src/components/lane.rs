@@ -14,6 +14,7 @@ use crate::export;
 use crate::focus::{Focus, ReplyWord};
 use crate::i18n::I18n;
 use crate::protocol::{Lane, WeightsKind};
+use crate::reading::{HeadChoice, columns, cross_shares, word_cross_attention};
 use crate::session::{Reply, ReplyState, Session};
 
 /// How long a lane says that it was copied.
@@ -66,6 +67,10 @@ pub(super) fn LaneView(
     let decoding = move || making.with(|making| making.as_ref().map(|making| export::decoding(i18n.now(), &making.reply)));
     let first = ReplyWord { turn, lane, word: 0 };
     let point = move |word: Option<usize>| focus.update(|focus| focus.reply = word.map(|word| ReplyWord { turn, lane, word }));
+    let pointed = Memo::new(move |_| {
+        let word = focus.get().reply.filter(|reply| reply.turn == turn && reply.lane == lane)?;
+        session.with(|session| looked_at(i18n, session, word))
+    });
     let on_key = move |event: KeyboardEvent| {
         let count = shown.with_untracked(|shown| shown.as_ref().map_or(0, |shown| shown.text.split_whitespace().count()));
         let at = focus.get_untracked().reply.filter(|reply| reply.turn == turn && reply.lane == lane).map(|reply| reply.word);
@@ -110,6 +115,8 @@ pub(super) fn LaneView(
                 class="reply"
                 class:running=running
                 tabindex="0"
+                role="group"
+                aria-label=move || i18n.text("lane.words")
                 title=move || i18n.text("lane.cross_help")
                 on:keydown=on_key
                 on:pointerleave=move |_| point(None)
@@ -117,8 +124,9 @@ pub(super) fn LaneView(
                 data-testid=format!("lane-{}-text", lane.name())
                 data-state=move || shown.with(|shown| shown.as_ref().map_or("none", |shown| state_name(shown.state)))
             >
-                {move || shown.with(|shown| shown.as_ref().map(|shown| words(i18n, focus, chosen, first, shown)))}
+                <span lang="en">{move || shown.with(|shown| shown.as_ref().map(|shown| words(i18n, focus, chosen, first, shown)))}</span>
             </p>
+            <p class="sr" role="status">{move || pointed.get()}</p>
             <footer>
                 <span data-testid=format!("lane-{}-timings", lane.name())>{decoding} " · " {move || shown.with(|shown| shown.as_ref().map(|shown| describe(i18n, shown.state)))}</span>
                 {can_copy.then(|| view! {
@@ -139,6 +147,18 @@ fn shown(session: &Session, turn: u32, lane: Lane) -> Option<Shown> {
     Some(Shown { text: reply.text.clone(), state: reply.state, other })
 }
 
+/// A word of the reply and what the decoder looked at most for it, in a sentence.
+fn looked_at(i18n: I18n, session: &Session, at: ReplyWord) -> Option<String> {
+    let turn = session.turn(at.turn)?;
+    let reply = turn.reply(at.lane)?;
+    let word = reply.text.split_whitespace().nth(at.word)?;
+    let columns = columns(turn.analysis.as_deref()?, HeadChoice::Mean, true);
+    let shares = cross_shares(&columns, &word_cross_attention(&reply.tokens, at.word)?);
+    let (column, share) = columns.iter().zip(shares).max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let values = [("word", word), ("source", &i18n.now().column_head(column)), ("share", &i18n.number(share * 100.0, 0))];
+    Some(i18n.format("lane.looked", &values))
+}
+
 fn making(session: &Session, turn: u32, lane: Lane) -> Option<Making> {
     let turn = session.turn(turn)?;
     let of_this_model = session.model().filter(|model| !turn.recorded && turn.model.as_deref() == Some(&model.id));
@@ -156,7 +176,7 @@ fn words(i18n: I18n, focus: RwSignal<Focus>, chosen: RwSignal<Option<ReplyWord>>
         return shown.text.clone().into_any();
     }
     if shown.text.is_empty() {
-        return view! { <em class="silence">{i18n.text("lane.silence")}</em> }.into_any();
+        return view! { <em class="silence" lang=i18n.now().code()>{i18n.text("lane.silence")}</em> }.into_any();
     }
     let other = shown.other.as_deref().unwrap_or(&shown.text);
     let marked = mark_differences(&shown.text, other).into_iter().enumerate();

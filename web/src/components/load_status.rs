@@ -10,14 +10,23 @@ use crate::session::{LoadStatus, Session, WorkerStatus};
 #[component]
 pub(super) fn LoadStatusLine(i18n: I18n, session: RwSignal<Session>) -> impl IntoView {
     let state = Memo::new(move |_| session.with(|session| (session.worker.clone(), session.load.clone())));
+    // Whether the model that answers is kept, and how long it took.
+    let ready = Memo::new(move |_| session.with(|session| session.model().map(|model| (model.stored, model.load_ms))));
     let fraction = move || {
         state.with(|(_, load)| match load {
-            LoadStatus::Loaded(_) => 1.0,
+            _ if ready.get().is_some() => 1.0,
             LoadStatus::Loading(Some(progress)) if progress.total_bytes > 0 => progress.received_bytes as f64 / progress.total_bytes as f64,
             _ => 0.0,
         })
     };
-    let name = move || state.with(|(worker, load)| state_name(worker, load));
+    let name = move || state.with(|(worker, load)| if ready.get().is_some() { "ready" } else { state_name(worker, load) });
+    let text = move || match ready.get() {
+        Some((stored, load_ms)) => {
+            let key = if stored { "load.ready_stored" } else { "load.ready" };
+            i18n.format(key, &[("time", &i18n.now().duration(load_ms))])
+        }
+        None => state.with(|(worker, load)| describe(i18n, worker, load)),
+    };
     view! {
         <div class="load" data-testid="load-status" data-state=name>
             <div
@@ -30,7 +39,7 @@ pub(super) fn LoadStatusLine(i18n: I18n, session: RwSignal<Session>) -> impl Int
             >
                 <span style:transform=move || format!("scaleX({:.4})", fraction())></span>
             </div>
-            <p>{move || state.with(|(worker, load)| describe(i18n, worker, load))}</p>
+            <p>{text}</p>
         </div>
     }
 }
@@ -38,7 +47,6 @@ pub(super) fn LoadStatusLine(i18n: I18n, session: RwSignal<Session>) -> impl Int
 fn state_name(worker: &WorkerStatus, load: &LoadStatus) -> &'static str {
     match (worker, load) {
         (WorkerStatus::Dead { .. }, _) => "dead",
-        (_, LoadStatus::Loaded(_)) => "ready",
         (_, LoadStatus::Failed(_)) => "failed",
         (WorkerStatus::Starting, _) => "starting",
         (_, LoadStatus::Idle) => "idle",
@@ -49,10 +57,6 @@ fn state_name(worker: &WorkerStatus, load: &LoadStatus) -> &'static str {
 fn describe(i18n: I18n, worker: &WorkerStatus, load: &LoadStatus) -> String {
     match (worker, load) {
         (WorkerStatus::Dead { .. }, _) => i18n.text("load.dead"),
-        (_, LoadStatus::Loaded(model)) => {
-            let key = if model.stored { "load.ready_stored" } else { "load.ready" };
-            i18n.format(key, &[("time", &i18n.now().duration(model.load_ms))])
-        }
         (_, LoadStatus::Failed(_)) => i18n.text("load.failed"),
         (WorkerStatus::Starting, _) | (_, LoadStatus::Loading(None)) => i18n.text("load.starting"),
         (_, LoadStatus::Idle) => i18n.text("load.idle"),

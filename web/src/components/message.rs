@@ -47,8 +47,8 @@ pub(super) fn Message(
     };
     view! {
         <p class="message" data-testid="message">
-            <span class="sr">{move || i18n.text("turn.you")} " " {whole}</span>
-            <span aria-hidden="true">{words}</span>
+            <span class="sr">{move || i18n.text("turn.you")} " " <span lang="en">{whole}</span></span>
+            <span aria-hidden="true" lang="en">{words}</span>
         </p>
     }
 }

@@ -52,12 +52,13 @@ fn Choices(play: Playground, #[prop(into)] current: Signal<Option<String>>) -> i
     let Playground { session, i18n, .. } = play;
     let models =
         Memo::new(move |_| session.with(|session| session.manifest.as_ref().map(|manifest| manifest.models.clone()).unwrap_or_default()));
+    let removed = Memo::new(move |_| session.with(|session| session.downloads_removed));
     let take_files = move |event: web_sys::Event| {
         let Some(input) = event.target().and_then(|target| target.dyn_into::<web_sys::HtmlInputElement>().ok()) else { return };
         let Some(list) = input.files() else { return };
         let files: Vec<_> = (0..list.length()).filter_map(|index| list.get(index)).collect();
         if !files.is_empty() {
-            play.act_with_files(Action::LoadOwnFiles, &files);
+            play.load_own_files(files);
         }
         // The same files can be chosen again.
         input.set_value("");
@@ -82,6 +83,7 @@ fn Choices(play: Playground, #[prop(into)] current: Signal<Option<String>>) -> i
                 <span>{move || i18n.text("model.own_files_help")}</span>
             </label>
             <button class="quiet" data-testid="delete-downloads" on:click=move |_| play.act(Action::DeleteDownloads)>{move || i18n.text("model.delete")}</button>
+            <span role="status" data-testid="downloads-removed">{move || removed.get().then(|| i18n.text("model.removed"))}</span>
         </div>
     }
 }

@@ -23,8 +23,10 @@ pub(super) fn Notices(play: Playground) -> impl IntoView {
         })
     });
     let reply_error = Memo::new(move |_| session.with(|session| session.error.clone()));
-    let waits_for_user =
-        Memo::new(move |_| session.with(|session| session.worker == WorkerStatus::Ready && session.load == LoadStatus::Idle));
+    let has_model = Memo::new(move |_| session.with(|session| session.model().is_some()));
+    let waits_for_user = Memo::new(move |_| {
+        session.with(|session| session.worker == WorkerStatus::Ready && session.load == LoadStatus::Idle && session.model().is_none())
+    });
     view! {
         <div class="notices" role="alert">
             {move || dead.get().map(|reason| view! {
@@ -38,9 +40,14 @@ pub(super) fn Notices(play: Playground) -> impl IntoView {
             {move || load_error.get().map(|error| view! {
                 <div class="notice" data-testid="error-notice">
                     <p>{move || i18n.now().error(&error)}</p>
-                    <button class="solid" data-testid="retry-load" on:click=move |_| play.load_model(None)>
+                    <button class="solid" data-testid="retry-load" on:click=move |_| play.retry_load()>
                         {move || i18n.text("error.try_again")}
                     </button>
+                    {move || has_model.get().then(|| view! {
+                        <button class="quiet" data-testid="close-load-error" on:click=move |_| play.act(Action::CloseLoadError)>
+                            {move || i18n.text("error.close")}
+                        </button>
+                    })}
                 </div>
             })}
             {move || reply_error.get().map(|error| view! {

@@ -17,9 +17,9 @@ use super::hormone_panel::{HormonePanel, Shown};
 use super::model_panel::ModelPanel;
 use super::notices::Notices;
 use super::playground::Playground;
+use super::recorded_note::RecordedNote;
 use super::timeline::Timeline;
 use crate::focus::{Focus, ReplyWord};
-use crate::session::LoadStatus;
 
 /// How long a control has to rest before replies are made anew.
 const SETTLE_MS: u32 = 160;
@@ -31,6 +31,7 @@ pub(super) fn Page() -> impl IntoView {
     let Playground { session, controls, i18n, draft_text, .. } = play;
     let focus = RwSignal::new(Focus::default());
     renew_replies_when_settings_change(play);
+    play.follow_address();
     play.start_worker();
 
     // Examples are read from the first, messages from the last.
@@ -64,7 +65,7 @@ pub(super) fn Page() -> impl IntoView {
     let model = Memo::new(move |_| session.with(|session| session.model().cloned()));
     let learned_alpha = Memo::new(move |_| model.with(|model| model.as_ref().map(|model| model.learned_alpha)));
     let replying = Memo::new(move |_| session.with(|session| session.is_replying()));
-    let ready = Memo::new(move |_| session.with(|session| matches!(session.load, LoadStatus::Loaded(_))));
+    let ready = Memo::new(move |_| session.with(|session| session.model().is_some()));
 
     view! {
         <Header i18n model=model />
@@ -76,7 +77,9 @@ pub(super) fn Page() -> impl IntoView {
             </section>
             <aside class="instruments" aria-label=move || i18n.text("instruments.label")>
                 <HormonePanel i18n controls focus reading=reading shown=shown />
-                <AlphaPanel i18n controls learned=learned_alpha />
+                <AlphaPanel i18n controls learned=learned_alpha>
+                    <RecordedNote play turn=shown_turn />
+                </AlphaPanel>
                 <AttentionPanel i18n session focus chosen turn=shown_turn reading=reading />
                 <Timeline i18n controls session />
                 <FormulaPanel i18n controls session learned=learned_alpha predicted=predicted />
@@ -105,19 +108,18 @@ fn show_new_messages(session: RwSignal<crate::session::Session>, inspected: RwSi
 
 fn renew_replies_when_settings_change(play: Playground) {
     let settle = StoredValue::new_local(None::<Timeout>);
-    Effect::new(move |before: Option<crate::controls::Settings>| {
+    // Those that were acted on, not those that a hand on a slider has passed.
+    let settled = StoredValue::new(play.controls.settings_now());
+    Effect::new(move |_| {
         let settings = play.controls.settings();
-        let tau_changed = before.as_ref().is_some_and(|before| before.attention_temperature != settings.attention_temperature);
-        if before.is_some_and(|before| before != settings) {
-            let renew = Timeout::new(SETTLE_MS, move || {
-                play.settings_changed();
-                if tau_changed {
-                    play.read_draft();
-                }
-            });
-            // Dropping the timer before cancels it.
-            settle.set_value(Some(renew));
-        }
-        settings
+        let changed = settled.with_value(|settled| *settled != settings);
+        // Dropping the timer before cancels it.
+        settle.set_value(changed.then(|| {
+            Timeout::new(SETTLE_MS, move || {
+                let before = settled.get_value();
+                settled.set_value(settings);
+                play.settings_changed(&before);
+            })
+        }));
     });
 }

@@ -1,14 +1,15 @@
 //! The page's whole state, and the one way in which it changes: an action goes to the session, its messages to the worker, answers back to the session.
 
+use leptos::ev;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 
 use super::preferences;
-use crate::controls::Controls;
+use crate::controls::{Controls, Settings};
 use crate::i18n::I18n;
 use crate::inference::{Inference, WorkerEvent, models_url};
 use crate::permalink::Permalink;
-use crate::protocol::WorkerResponse;
+use crate::protocol::{WorkerRequest, WorkerResponse};
 use crate::recorded::Recording;
 use crate::session::{Action, LoadStatus, Session};
 
@@ -27,13 +28,15 @@ pub(super) struct Playground {
     /// The language.
     pub(super) i18n: I18n,
     inference: StoredValue<Option<Inference>, LocalStorage>,
+    /// The files that were chosen last, for another try.
+    own_files: StoredValue<Vec<web_sys::File>, LocalStorage>,
 }
 
 impl Playground {
     /// The state of a fresh page: what its address says, and recorded examples where there are any.
     pub(super) fn new() -> Self {
         preferences::tell_leaving_from_crashing();
-        let link = Permalink::from_fragment(&window().location().hash().unwrap_or_default()).unwrap_or_default();
+        let link = address().unwrap_or_default();
         let Recording { model, turns, .. } = Recording::examples();
         Self {
             session: RwSignal::new(Session::with_examples(model, turns)),
@@ -41,20 +44,36 @@ impl Playground {
             draft_text: RwSignal::new(link.text),
             i18n: I18n { locale: RwSignal::new(link.locale.unwrap_or_else(preferences::locale)) },
             inference: StoredValue::new_local(None),
+            own_files: StoredValue::new_local(Vec::new()),
         }
+    }
+
+    /// From now on takes over every link put into the address of the open page: its settings, and its message and language where it has any.
+    pub(super) fn follow_address(self) {
+        // The page listens as long as it lives.
+        window_event_listener(ev::hashchange, move |_| {
+            let Some(Permalink { text, settings, locale }) = address() else { return };
+            self.controls.set(settings);
+            if let Some(locale) = locale {
+                self.i18n.locale.set(locale);
+            }
+            if !text.is_empty() {
+                self.write_draft(&text);
+            }
+        });
     }
 
     /// Takes an action.
     pub(super) fn act(self, action: Action) {
-        self.act_with_files(action, &[]);
-    }
-
-    /// Takes an action that needs the user's files.
-    pub(super) fn act_with_files(self, action: Action, files: &[web_sys::File]) {
         let messages = self.session.try_update(|session| session.begin(action)).unwrap_or_default();
         let sent = self.inference.with_value(|inference| {
             let Some(inference) = inference else { return Ok(()) };
-            messages.iter().try_for_each(|message| inference.send(message, files))
+            self.own_files.with_value(|own_files| {
+                messages.iter().try_for_each(|message| {
+                    let needs_files = message.request == WorkerRequest::LoadOwnFiles;
+                    inference.send(message, if needs_files { own_files } else { &[] })
+                })
+            })
         });
         if let Err(reason) = sent {
             self.session.update(|session| drop(session.begin(Action::WorkerDied { reason })));
@@ -74,12 +93,25 @@ impl Playground {
     /// Loads a model of the manifest; `None` is its default.
     pub(super) fn load_model(self, model: Option<String>) {
         match models_url() {
-            Ok(models_url) => {
-                preferences::loading_begins();
-                self.act(Action::LoadModel { models_url, model });
-            }
+            Ok(models_url) => self.load(Action::LoadModel { models_url, model }),
             Err(reason) => self.act(Action::WorkerDied { reason }),
         }
+    }
+
+    /// Loads a model of the user's own files.
+    pub(super) fn load_own_files(self, files: Vec<web_sys::File>) {
+        self.own_files.set_value(files);
+        self.load(Action::LoadOwnFiles);
+    }
+
+    /// Loads the model that was asked for last once more.
+    pub(super) fn retry_load(self) {
+        self.load(Action::RetryLoad);
+    }
+
+    fn load(self, action: Action) {
+        preferences::loading_begins();
+        self.act(action);
     }
 
     /// Reads the text in the composer.
@@ -103,21 +135,36 @@ impl Playground {
         });
     }
 
-    /// Sends a message, if there is a model to answer it.
+    /// Sends the text in the composer, if there is a model to answer it.
     pub(super) fn send(self, text: String) {
-        let ready = self.session.with_untracked(|session| session.model().is_some());
-        if ready && !text.trim().is_empty() {
+        if self.has_model() && !text.trim().is_empty() {
             self.draft_text.set(String::new());
             self.act(Action::Send { text, settings: self.controls.settings_now() });
         }
     }
 
-    /// Renews what the changed settings concern: the latest turn's replies, and the reading if tau changed.
-    pub(super) fn settings_changed(self) {
+    /// Sends a message of the conversation once more, if there is a model to answer it; the text in the composer stays.
+    pub(super) fn send_again(self, text: String) {
+        if self.has_model() {
+            self.act(Action::Send { text, settings: self.controls.settings_now() });
+            self.read_draft();
+        }
+    }
+
+    /// Renews what the changed settings concern: the latest turn's replies, and the reading of the draft if tau is not that of `before`.
+    pub(super) fn settings_changed(self, before: &Settings) {
         let settings = self.controls.settings_now();
+        let tau_changed = before.attention_temperature != settings.attention_temperature;
         if let Some(turn) = self.session.with_untracked(|session| session.latest().map(|turn| turn.id)) {
             self.act(Action::Regenerate { turn, settings });
         }
+        if tau_changed {
+            self.read_draft();
+        }
+    }
+
+    fn has_model(self) -> bool {
+        self.session.with_untracked(|session| session.model().is_some())
     }
 
     fn take(self, event: WorkerEvent) {
@@ -126,7 +173,7 @@ impl Playground {
             WorkerEvent::Died(reason) => return self.act(Action::WorkerDied { reason }),
         };
         let (is_ready, is_terminal) = (message.response == WorkerResponse::Ready, message.response.is_terminal());
-        let is_loaded = matches!(message.response, WorkerResponse::Loaded { .. });
+        let had_model = self.has_model();
         self.session.update(|session| session.apply(message));
         if is_terminal && !self.session.with_untracked(|session| matches!(session.load, LoadStatus::Loading(_))) {
             preferences::loading_ended();
@@ -135,8 +182,14 @@ impl Playground {
         if is_ready && !preferences::loading_crashed() {
             self.load_model(None);
         }
-        if is_loaded {
+        // What was written while a model was on its way.
+        if !had_model && self.has_model() {
             self.read_draft();
         }
     }
+}
+
+/// What the page's address says; `None` where it is no link of ours.
+fn address() -> Option<Permalink> {
+    Permalink::from_fragment(&window().location().hash().ok()?)
 }

@@ -1,7 +1,11 @@
 //! Saving the conversation (JSON, Markdown, levels as CSV) and taking it back, a link to what is set, and forgetting all.
 
+use std::time::Duration;
+
 use leptos::prelude::*;
+use leptos::task::spawn_local;
 use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
 
 use super::download::text_file;
 use super::playground::Playground;
@@ -10,11 +14,15 @@ use crate::permalink::Permalink;
 use crate::recorded::Recording;
 use crate::session::{Action, Turn};
 
+/// How long a button says what became of the link.
+const LINK_SAID: Duration = Duration::from_secs(2);
+
 /// The buttons over the conversation.
 #[component]
 pub(super) fn SessionTools(play: Playground) -> impl IntoView {
     let Playground { session, i18n, .. } = play;
-    let copied = RwSignal::new(false);
+    // What the button says.
+    let link_key = RwSignal::new("session.link");
     let failure = RwSignal::new(None::<String>);
     let empty = Memo::new(move |_| session.with(|session| session.turns.is_empty()));
     let turns = move || session.with_untracked(|session| session.turns.clone());
@@ -27,7 +35,21 @@ pub(super) fn SessionTools(play: Playground) -> impl IntoView {
     };
     let save_markdown = move |_| save("helt-session.md", "text/markdown", to_markdown(i18n.locale.get_untracked(), &turns()));
     let save_csv = move |_| save("helt-levels.csv", "text/csv", levels_csv(&turns()));
-    let link = move |_| copied.set(copy_link(play).is_ok());
+    let link = move |_| {
+        let address = link_in_address(play);
+        spawn_local(async move {
+            link_key.set(match address {
+                Ok(address) if copy(&address).await => "session.link_done",
+                // The clipboard is closed, as on plain http.
+                Ok(_) => "session.link_in_address",
+                Err(_) => "session.link_failed",
+            });
+            let back = move || {
+                link_key.try_set("session.link");
+            };
+            set_timeout(back, LINK_SAID);
+        });
+    };
     let open = move |event: web_sys::Event| {
         let Some(input) = event.target().and_then(|target| target.dyn_into::<web_sys::HtmlInputElement>().ok()) else { return };
         let Some(file) = input.files().and_then(|files| files.get(0)) else { return };
@@ -40,7 +62,7 @@ pub(super) fn SessionTools(play: Playground) -> impl IntoView {
             <h2>{move || i18n.text("talk.label")}</h2>
             <div class="session-tools" role="group" aria-label=move || i18n.text("session.label")>
                 <button class="quiet" data-testid="copy-link" on:click=link>
-                    {move || i18n.text(if copied.get() { "session.link_done" } else { "session.link" })}
+                    {move || i18n.text(link_key.get())}
                 </button>
                 <span class="save">
                     <span aria-hidden="true">{move || i18n.text("session.save")}</span>
@@ -67,8 +89,8 @@ pub(super) fn SessionTools(play: Playground) -> impl IntoView {
 /// Shows the turns of a saved session, or says why it is none.
 pub(super) fn open_session(play: Playground, file: &web_sys::File, failure: RwSignal<Option<String>>) {
     let text = file.text();
-    leptos::task::spawn_local(async move {
-        let json = wasm_bindgen_futures::JsFuture::from(text).await.ok().and_then(|text| text.as_string()).unwrap_or_default();
+    spawn_local(async move {
+        let json = JsFuture::from(text).await.ok().and_then(|text| text.as_string()).unwrap_or_default();
         match Recording::from_json(&json) {
             Ok(Recording { model, turns, .. }) => {
                 failure.set(None);
@@ -79,8 +101,8 @@ pub(super) fn open_session(play: Playground, file: &web_sys::File, failure: RwSi
     });
 }
 
-/// Puts the latest message, all settings and the language into the page's address, and that address on the clipboard.
-fn copy_link(play: Playground) -> Result<(), JsValue> {
+/// Puts the draft or the latest message, all settings and the language into the page's address, and returns that address.
+fn link_in_address(play: Playground) -> Result<String, JsValue> {
     let draft = play.draft_text.get_untracked();
     let latest = play
         .session
@@ -88,12 +110,12 @@ fn copy_link(play: Playground) -> Result<(), JsValue> {
     let text = if draft.trim().is_empty() { latest.unwrap_or_default() } else { draft };
     let link = Permalink { text, settings: play.controls.settings_now(), locale: Some(play.i18n.locale.get_untracked()) };
     window().history()?.replace_state_with_url(&JsValue::NULL, "", Some(&format!("#{}", link.to_fragment())))?;
-    let href = window().location().href()?;
-    // Where the clipboard is closed (plain http) the address bar still has the link.
-    if window().is_secure_context() {
-        let _ = window().navigator().clipboard().write_text(&href);
-    }
-    Ok(())
+    window().location().href()
+}
+
+/// Puts a text on the clipboard; false where the browser has none (plain http) or refuses.
+async fn copy(text: &str) -> bool {
+    window().is_secure_context() && JsFuture::from(window().navigator().clipboard().write_text(text)).await.is_ok()
 }
 
 /// Examples are the page's words, not the visitor's.

@@ -10,13 +10,6 @@ use crate::reading::{Side, State, state};
 #[component]
 pub(super) fn StateLine(i18n: I18n, #[prop(into)] levels: Signal<Option<HormoneLevels>>) -> impl IntoView {
     let label = Memo::new(move |_| levels.get().map(state));
-    let nearest = move || {
-        levels.get().map(|levels| {
-            let tone = Tone::nearest(levels);
-            let distance = i18n.number(tone.levels().distance(levels), 2);
-            i18n.format("turn.nearest", &[("tone", &i18n.text(&format!("tone.{}", tone.name()))), ("distance", &distance)])
-        })
-    };
     view! {
         <div class="state-line">
             {move || label.get().map(|label| view! {
@@ -25,9 +18,16 @@ pub(super) fn StateLine(i18n: I18n, #[prop(into)] levels: Signal<Option<HormoneL
                     <p data-testid="state-rule">{because(i18n, label)}</p>
                 </details>
             })}
-            <p class="aside" data-testid="nearest-profile">{nearest}</p>
+            <p class="aside" data-testid="nearest-profile">{move || levels.get().map(|levels| nearest_tone(i18n, levels))}</p>
         </div>
     }
+}
+
+/// The training profile nearest to these levels, and its distance.
+pub(super) fn nearest_tone(i18n: I18n, levels: HormoneLevels) -> String {
+    let tone = Tone::nearest(levels);
+    let distance = i18n.number(tone.levels().distance(levels), 2);
+    i18n.format("turn.nearest", &[("tone", &i18n.text(&format!("tone.{}", tone.name()))), ("distance", &distance)])
 }
 
 /// The conditions of the rule, in words.

@@ -34,6 +34,7 @@ pub(super) fn TurnView(
     let equal = of_turn(Turn::replies_are_equal);
     let broken =
         of_turn(|turn| !turn.recorded && turn.replies.iter().any(|reply| matches!(reply.state, ReplyState::Stopped | ReplyState::Failed)));
+    let can_retry = Memo::new(move |_| broken.get() && session.with(|session| session.model().is_some()));
     let levels = Memo::new(move |_| analysis.with(|analysis| analysis.as_ref().map(|analysis| analysis.levels)));
     let cross = Memo::new(move |_| {
         let ReplyWord { lane, word, .. } = focus.get().reply.or(chosen.get()).filter(|reply| reply.turn == id)?;
@@ -66,7 +67,7 @@ pub(super) fn TurnView(
                     <button class="quiet" data-testid="edit" on:click=move |_| play.write_draft(&edited)>
                         {move || i18n.text("turn.edit")}
                     </button>
-                    {move || broken.get().then(|| view! {
+                    {move || can_retry.get().then(|| view! {
                         <button class="quiet" data-testid="retry" on:click=retry>{move || i18n.text("turn.retry")}</button>
                     })}
                 </div>

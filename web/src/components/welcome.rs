@@ -19,3 +19,9 @@ pub(super) fn Welcome(i18n: I18n) -> impl IntoView {
         </div>
     }
 }
+
+/// The same in two sentences, over the examples that fill the first visit.
+#[component]
+pub(super) fn BriefWelcome(i18n: I18n) -> impl IntoView {
+    view! { <p class="brief" data-testid="welcome-brief">{move || i18n.text("welcome.brief")}</p> }
+}

@@ -63,7 +63,7 @@ impl Storage {
 
 /// Deletes every stored model, those of older versions of this page too.
 pub async fn delete_all() -> Result<(), WorkerError> {
-    let failed = |error: JsValue| WorkerError::Network { file: NAME.to_string(), reason: describe(&error) };
+    let failed = |error: JsValue| WorkerError::NotRemoved { reason: describe(&error) };
     let Some(caches) = cache_storage() else { return Ok(()) };
     let names = JsFuture::from(caches.keys()).await.map_err(failed)?;
     for name in js_sys::Array::from(&names).iter().filter_map(|name| name.as_string()).filter(|name| name.starts_with(PREFIX)) {

@@ -5,7 +5,7 @@ use hormone_t5::analysis::Hormone;
 use super::Palette;
 use super::svg::{Anchor, Style, Svg, shortened, width_of};
 use crate::i18n::Locale;
-use crate::reading::{Column, ColumnKind};
+use crate::reading::Column;
 
 const CELL: f64 = 38.0;
 const ROW: f64 = 30.0;
@@ -15,7 +15,7 @@ const MARGIN: f64 = 20.0;
 
 /// Draws the table; words stand upright where they do not fit above their cells.
 pub fn heatmap(palette: &Palette, locale: Locale, columns: &[Column]) -> String {
-    let heads: Vec<String> = columns.iter().map(|column| shortened(&head(locale, column), 22)).collect();
+    let heads: Vec<String> = columns.iter().map(|column| shortened(&locale.column_head(column), 22)).collect();
     let longest = heads.iter().map(|head| width_of(head, 14.0)).fold(0.0, f64::max);
     let lying = longest + 12.0 <= 96.0 && heads.len() <= 12;
     let cell = if lying { CELL.max(longest + 12.0) } else { CELL };
@@ -49,14 +49,6 @@ pub fn heatmap(palette: &Palette, locale: Locale, columns: &[Column]) -> String 
     let caveat = Style { size: 12.0, fill: &palette.ink_soft, anchor: Anchor::Start, voice: false };
     svg.text((MARGIN, top + ROW * 6.0 + 26.0), caveat, &locale.text("attention.caveat"));
     svg.finish(&locale.text("attention.title"))
-}
-
-fn head(locale: Locale, column: &Column) -> String {
-    match column.kind {
-        ColumnKind::Word => column.label.clone(),
-        ColumnKind::Prompt => locale.text("attention.prompt"),
-        ColumnKind::End => locale.text("attention.end_mark"),
-    }
 }
 
 #[cfg(test)]

@@ -54,10 +54,10 @@ pub enum WorkerError {
         /// The model crate's words.
         reason: String,
     },
-    /// The worker died while it was asked.
-    #[error("The model worker stopped: {reason}")]
-    WorkerDied {
-        /// What is known.
+    /// This browser did not remove downloaded models.
+    #[error("Downloaded models could not be removed: {reason}")]
+    NotRemoved {
+        /// The browser's words.
         reason: String,
     },
 }

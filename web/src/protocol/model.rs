@@ -30,7 +30,7 @@ pub enum LoadStage {
     OwnFile,
     /// Comparing the SHA-256.
     Check,
-    /// Making tensors of bytes.
+    /// Making tensors of bytes: the model before is gone, and nothing cancels the load any more.
     Build,
 }
 

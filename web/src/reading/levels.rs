@@ -14,7 +14,7 @@ pub fn level_word(level: f32) -> &'static str {
 }
 
 /// Mood memory, a simulation outside the trained model: `h_t = lambda h_(t-1) + (1 - lambda) h^_t`.
-pub fn remembered(levels: impl IntoIterator<Item = HormoneLevels>, lambda: f32) -> Vec<HormoneLevels> {
+fn remembered(levels: impl IntoIterator<Item = HormoneLevels>, lambda: f32) -> Vec<HormoneLevels> {
     let mut memory: Option<HormoneLevels> = None;
     levels
         .into_iter()
@@ -36,6 +36,27 @@ fn blend(before: HormoneLevels, predicted: HormoneLevels, lambda: f32) -> Hormon
         *level = lambda * before[index] + (1.0 - lambda) * predicted[index];
     }
     levels.into()
+}
+
+/// A message on the timeline.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Beat {
+    /// Its place in the conversation, from 1.
+    pub number: usize,
+    /// Its levels.
+    pub levels: HormoneLevels,
+    /// The mood memory after it; `None` where the memory is off.
+    pub memory: Option<HormoneLevels>,
+}
+
+/// The last `count` messages that were read. `levels` are those of the whole conversation, `None` for a message that was not read: numbers
+/// count every message, and the memory at `lambda` (0 is off) goes back to the first.
+pub fn beats(levels: impl IntoIterator<Item = Option<HormoneLevels>>, lambda: f32, count: usize) -> Vec<Beat> {
+    let read: Vec<(usize, HormoneLevels)> = (1..).zip(levels).filter_map(|(number, levels)| Some((number, levels?))).collect();
+    let memory = remembered(read.iter().map(|(_, levels)| *levels), lambda);
+    let all = read.iter().zip(memory);
+    let last = all.skip(read.len().saturating_sub(count));
+    last.map(|((number, levels), memory)| Beat { number: *number, levels: *levels, memory: (lambda > 0.0).then_some(memory) }).collect()
 }
 
 /// Where training profiles stand on a hormone's bar: one mark for all that would hide each other.
@@ -82,6 +103,17 @@ mod tests {
         let memory = remembered([[1.0; 6].into(), [0.0; 6].into()], 0.6);
         assert_eq!(memory[0].dopamine, 1.0);
         assert!((memory[1].dopamine - 0.6).abs() < 1e-6);
+    }
+
+    #[test]
+    fn what_the_timeline_leaves_out_still_counts_and_is_remembered() {
+        // Message 3 was not read.
+        let levels: Vec<Option<HormoneLevels>> = (0..20).map(|index| (index != 2).then(|| [index as f32 / 20.0; 6].into())).collect();
+        let (all, last) = (beats(levels.clone(), 0.5, 20), beats(levels.clone(), 0.5, 16));
+        assert_eq!(last, all[3..], "the window only cuts");
+        let numbers: Vec<usize> = all.iter().map(|beat| beat.number).collect();
+        assert_eq!(numbers, (1..=20).filter(|number| *number != 3).collect::<Vec<_>>());
+        assert!(beats(levels, 0.0, 16).iter().all(|beat| beat.memory.is_none()));
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub enum Action {
     },
     /// A model of the user's own files, which go beside the message.
     LoadOwnFiles,
+    /// The model that was asked for last, once more.
+    RetryLoad,
     /// The text in the composer changed.
     ReadDraft {
         /// Its text; blank clears the reading.
@@ -52,6 +54,8 @@ pub enum Action {
     Clear,
     /// Close the error.
     CloseError,
+    /// Close the error of the model that did not load.
+    CloseLoadError,
     /// Remove downloaded models.
     DeleteDownloads,
     /// A new worker was started.

@@ -1,6 +1,6 @@
 //! How worker and model are.
 
-use crate::protocol::{LoadProgress, LoadedModel, WorkerError};
+use crate::protocol::{LoadProgress, WorkerError};
 
 /// The worker's life.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,16 +17,14 @@ pub enum WorkerStatus {
     },
 }
 
-/// The model's way into the worker.
+/// A model's way into the worker.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum LoadStatus {
-    /// None was asked for.
+    /// None is on its way.
     #[default]
     Idle,
     /// On its way; `None` before the first report.
     Loading(Option<LoadProgress>),
-    /// It answers.
-    Loaded(Box<LoadedModel>),
-    /// It cannot.
+    /// It did not arrive. The model before may still answer.
     Failed(WorkerError),
 }

@@ -4,16 +4,35 @@ use hormone_t5::pipeline::{FinishReason, GeneratedToken};
 
 use super::*;
 use crate::controls::DecodingKind;
-use crate::protocol::LaneTimings;
+use crate::protocol::{LaneTimings, LoadProgress};
 use crate::reading::tests::example;
 
 fn loaded() -> Session {
     let mut session = Session::default();
     session.apply(ResponseMessage { request: None, response: WorkerResponse::Ready });
-    let id = session.begin(Action::LoadModel { models_url: "http://localhost/models/".into(), model: None })[0].id;
-    let model = LoadedModel {
+    load(&mut session, "tiny");
+    session
+}
+
+fn load(session: &mut Session, id: &str) {
+    let request = session.begin(load_model(id)).pop().expect("a request").id;
+    say(session, request, WorkerResponse::LoadProgress { progress: progress(LoadStage::Build) });
+    say(session, request, WorkerResponse::Loaded { model: model(id) });
+    say(session, request, WorkerResponse::Done);
+}
+
+fn load_model(id: &str) -> Action {
+    Action::LoadModel { models_url: "http://localhost/models/".into(), model: Some(id.into()) }
+}
+
+fn progress(stage: LoadStage) -> LoadProgress {
+    LoadProgress { model: "tiny".into(), stage, file: "model.gguf".into(), received_bytes: 1, total_bytes: 2 }
+}
+
+fn model(id: &str) -> Box<LoadedModel> {
+    Box::new(LoadedModel {
         entry: None,
-        id: "tiny".into(),
+        id: id.into(),
         learned_alpha: 0.25,
         attention_temperature: 0.5,
         d_model: 8,
@@ -22,10 +41,7 @@ fn loaded() -> Session {
         vocab_size: 10,
         stored: true,
         load_ms: 1.0,
-    };
-    say(&mut session, id, WorkerResponse::Loaded { model: Box::new(model) });
-    say(&mut session, id, WorkerResponse::Done);
-    session
+    })
 }
 
 fn say(session: &mut Session, id: RequestId, response: WorkerResponse) {
@@ -62,7 +78,6 @@ fn a_message_is_read_and_answered_in_both_lanes() {
     complete(&mut session, "so good!");
     let turn = session.latest().expect("a turn");
     assert_eq!(turn.analysis.as_deref(), Some(&example()));
-    assert_eq!(turn.encoder_ms, Some(3.0));
     assert!(turn.replies_are_equal() && !session.is_replying());
 }
 
@@ -76,10 +91,10 @@ fn another_alpha_asks_only_for_the_modulated_reply() {
     assert_eq!(session.latest().and_then(|turn| turn.reply(Lane::Baseline)).map(|reply| reply.text.as_str()), Some("fine"));
 }
 
-#[test]
-fn every_setting_that_a_reply_depends_on_renews_it() {
+/// Settings that each differ from the defaults in one thing that a reply depends on.
+fn changed_settings() -> [Settings; 7] {
     let plain = Settings::default;
-    let changed = [
+    [
         Settings { alpha: Some(0.9), ..plain() },
         Settings { pins: [Some(0.9), None, None, None, None, None], ..plain() },
         Settings { attention_temperature: Some(0.05), ..plain() },
@@ -87,8 +102,12 @@ fn every_setting_that_a_reply_depends_on_renews_it() {
         Settings { decoding: DecodingKind::Sampling, ..plain() },
         Settings { no_repeat_ngram_size: 5, ..plain() },
         Settings { max_new_tokens: 5, ..plain() },
-    ];
-    for settings in changed {
+    ]
+}
+
+#[test]
+fn every_setting_that_a_reply_depends_on_renews_it() {
+    for settings in changed_settings() {
         let mut session = loaded();
         let turn = complete(&mut session, "so good!");
         let messages = session.begin(Action::Regenerate { turn, settings: settings.clone() });
@@ -110,6 +129,21 @@ fn unchanged_settings_ask_for_nothing() {
     let mut session = loaded();
     let turn = complete(&mut session, "so good!");
     assert!(session.begin(Action::Regenerate { turn, settings: Settings::default() }).is_empty());
+}
+
+#[test]
+fn another_model_renews_every_lane_and_signs_the_turn() {
+    let mut session = loaded();
+    let turn = complete(&mut session, "so good!");
+    load(&mut session, "other");
+    let messages = session.begin(Action::Regenerate { turn, settings: Settings::default() });
+    let [RequestMessage { id, request: WorkerRequest::Generate { lanes, .. } }] = messages.as_slice() else { panic!("{messages:?}") };
+    assert_eq!(lanes.iter().map(|lane| lane.lane).collect::<Vec<_>>(), [Lane::Baseline, Lane::Modulated]);
+    assert_eq!(session.turn(turn).and_then(|turn| turn.model.as_deref()), Some("other"));
+    for lane in [Lane::Baseline, Lane::Modulated] {
+        finish(&mut session, *id, lane);
+    }
+    assert!(session.begin(Action::Regenerate { turn, settings: Settings::default() }).is_empty(), "again");
 }
 
 #[test]
@@ -152,6 +186,139 @@ fn a_dead_worker_leaves_the_conversation() {
     assert_eq!(session.turns[1].replies[0].state, ReplyState::Failed);
     session.begin(Action::WorkerRestarted);
     assert_eq!((&session.worker, &session.load), (&WorkerStatus::Starting, &LoadStatus::Idle));
+}
+
+#[test]
+fn without_a_model_that_answers_nothing_is_asked_and_every_reply_stays() {
+    let die = |session: &mut Session| drop(session.begin(Action::WorkerDied { reason: "gone".into() }));
+    let restart = |session: &mut Session| {
+        session.begin(Action::WorkerDied { reason: "gone".into() });
+        session.begin(Action::WorkerRestarted);
+    };
+    let load_another = |session: &mut Session| drop(session.begin(load_model("other")));
+    for lose_the_model in [&die as &dyn Fn(&mut Session), &restart, &load_another] {
+        let mut session = loaded();
+        let turn = complete(&mut session, "first");
+        lose_the_model(&mut session);
+        let before = session.clone();
+        for settings in changed_settings() {
+            assert!(session.begin(Action::Regenerate { turn, settings }).is_empty());
+        }
+        assert!(session.begin(Action::ReadDraft { text: "next".into(), attention_temperature: None }).is_empty());
+        assert_eq!(session, before);
+    }
+}
+
+#[test]
+fn a_dead_worker_is_asked_for_no_model_and_no_removal() {
+    let mut session = loaded();
+    session.begin(Action::WorkerDied { reason: "gone".into() });
+    let before = session.clone();
+    for action in [load_model("other"), Action::LoadOwnFiles, Action::RetryLoad, Action::DeleteDownloads] {
+        assert!(session.begin(action.clone()).is_empty(), "{action:?}");
+    }
+    assert_eq!(session, before);
+}
+
+#[test]
+fn a_restarted_worker_leaves_no_turn_waiting() {
+    let mut session = loaded();
+    let id = send(&mut session, "so good!");
+    token(&mut session, id, Lane::Baseline, "half");
+    session.begin(Action::ReadDraft { text: "next".into(), attention_temperature: None });
+    session.begin(Action::WorkerRestarted);
+    assert!(!session.is_replying() && !session.is_reading() && session.model().is_none());
+    let reply = session.latest().and_then(|turn| turn.reply(Lane::Baseline)).expect("a reply");
+    assert_eq!((reply.text.as_str(), reply.state), ("half", ReplyState::Failed));
+}
+
+#[test]
+fn a_load_that_ends_before_it_builds_leaves_the_model_before() {
+    let ends = [
+        WorkerResponse::Failed { error: WorkerError::OwnFiles { missing: "config.json".into() } },
+        WorkerResponse::Failed { error: WorkerError::Status { file: "model.gguf".into(), status: 404 } },
+        WorkerResponse::Cancelled,
+    ];
+    for end in ends {
+        let mut session = loaded();
+        let id = session.begin(Action::LoadOwnFiles)[0].id;
+        say(&mut session, id, WorkerResponse::LoadProgress { progress: progress(LoadStage::OwnFile) });
+        assert!(session.model().is_none(), "what is asked now waits behind the load");
+        say(&mut session, id, end.clone());
+        assert_eq!(session.model().map(|model| model.id.as_str()), Some("tiny"), "{end:?}");
+        session.begin(Action::CloseLoadError);
+        assert_eq!(session.load, LoadStatus::Idle);
+        assert!(!session.begin(Action::ReadDraft { text: "still".into(), attention_temperature: None }).is_empty());
+    }
+}
+
+#[test]
+fn a_load_that_fails_while_it_builds_leaves_no_model() {
+    let mut session = loaded();
+    let id = session.begin(Action::LoadOwnFiles)[0].id;
+    say(&mut session, id, WorkerResponse::LoadProgress { progress: progress(LoadStage::Build) });
+    let error = WorkerError::Model { reason: "no such tensor".into() };
+    say(&mut session, id, WorkerResponse::Failed { error: error.clone() });
+    assert_eq!((session.model(), &session.load), (None, &LoadStatus::Failed(error)));
+}
+
+#[test]
+fn another_try_repeats_the_load_that_failed() {
+    for action in [load_model("other"), Action::LoadOwnFiles] {
+        let mut session = loaded();
+        let asked = session.begin(action).pop().expect("a request");
+        say(&mut session, asked.id, WorkerResponse::Failed { error: WorkerError::NoModel });
+        let again = session.begin(Action::RetryLoad);
+        assert_eq!(again.iter().map(|message| &message.request).collect::<Vec<_>>(), [&asked.request]);
+        assert_eq!(session.load, LoadStatus::Loading(None));
+    }
+}
+
+#[test]
+fn words_of_a_superseded_load_say_nothing_of_the_current_one() {
+    let words = [
+        WorkerResponse::LoadProgress { progress: progress(LoadStage::Download) },
+        WorkerResponse::Loaded { model: model("superseded") },
+        WorkerResponse::Cancelled,
+        WorkerResponse::Failed { error: WorkerError::NoModel },
+        WorkerResponse::Done,
+    ];
+    for word in words {
+        let mut session = Session::default();
+        let first = session.begin(load_model("superseded"))[0].id;
+        let second = session.begin(Action::LoadOwnFiles);
+        assert_eq!(second[0].request, WorkerRequest::Cancel { target: first });
+        say(&mut session, first, word.clone());
+        assert_eq!((session.model(), &session.load), (None, &LoadStatus::Loading(None)), "{word:?}");
+        say(&mut session, second[1].id, WorkerResponse::Loaded { model: model("own") });
+        assert_eq!(session.model().map(|model| model.id.as_str()), Some("own"), "{word:?}");
+    }
+}
+
+#[test]
+fn a_superseded_model_that_was_built_all_the_same_answers_where_the_next_one_fails() {
+    let mut session = loaded();
+    let first = session.begin(load_model("superseded"))[0].id;
+    let second = session.begin(Action::LoadOwnFiles)[1].id;
+    say(&mut session, first, WorkerResponse::Loaded { model: model("superseded") });
+    say(&mut session, first, WorkerResponse::Done);
+    say(&mut session, second, WorkerResponse::Failed { error: WorkerError::NoModel });
+    assert_eq!(session.model().map(|model| model.id.as_str()), Some("superseded"));
+}
+
+#[test]
+fn removed_downloads_are_said_to_be_gone_until_a_model_is_loaded_again() {
+    let mut session = loaded();
+    let failing = session.begin(Action::DeleteDownloads)[0].id;
+    let error = WorkerError::NotRemoved { reason: "locked".into() };
+    say(&mut session, failing, WorkerResponse::Failed { error: error.clone() });
+    assert_eq!(session.error, Some(error));
+    assert!(!session.downloads_removed && session.model().is_some_and(|model| model.stored));
+    let id = session.begin(Action::DeleteDownloads)[0].id;
+    say(&mut session, id, WorkerResponse::Done);
+    assert!(session.downloads_removed && session.model().is_some_and(|model| !model.stored));
+    load(&mut session, "tiny");
+    assert!(!session.downloads_removed && session.model().is_some_and(|model| model.stored));
 }
 
 #[test]
@@ -207,6 +374,19 @@ fn imported_turns_stay_recorded_and_new_messages_follow_them() {
     assert_eq!(seen, [(true, Some("elsewhere")), (false, Some("tiny"))]);
     let recorded = session.turns[0].id;
     assert!(session.begin(Action::Regenerate { turn: recorded, settings: Settings::default() }).is_empty());
+}
+
+#[test]
+fn a_recorded_turn_tells_the_settings_that_it_was_not_made_with() {
+    let mut session = loaded();
+    complete(&mut session, "so good!");
+    let turns = session.turns.clone();
+    session.begin(Action::Import { model: None, turns });
+    let recorded = session.latest().expect("a turn");
+    assert!(recorded.is_made_with(&Settings::default()));
+    for settings in changed_settings() {
+        assert!(!recorded.is_made_with(&settings), "{settings:?}");
+    }
 }
 
 #[test]

@@ -21,9 +21,6 @@ pub struct Turn {
     /// What was read; `None` until the encoder is done.
     #[serde(with = "shared")]
     pub analysis: Option<Arc<Analysis>>,
-    /// How long the encoder took; `None` where it did not run for this turn.
-    #[serde(default)]
-    pub encoder_ms: Option<f64>,
     /// The tau that it was read at; `None`: the model's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attention_temperature: Option<f64>,
@@ -113,7 +110,7 @@ impl ReplyState {
 impl Turn {
     /// A turn without running requests.
     pub fn new(id: u32, text: String, analysis: Option<Arc<Analysis>>, replies: Vec<Reply>) -> Self {
-        Self { id, text, analysis, encoder_ms: None, attention_temperature: None, replies, recorded: false, model: None }
+        Self { id, text, analysis, attention_temperature: None, replies, recorded: false, model: None }
     }
 
     /// The reply in a lane.
@@ -137,16 +134,22 @@ impl Turn {
         matches!((finished(Lane::Baseline), finished(Lane::Modulated)), (Some(a), Some(b)) if a.text == b.text)
     }
 
-    /// The lanes of `settings` that have no complete reply made with them.
-    pub(super) fn lanes_to_renew(&self, settings: &Settings) -> Vec<Lane> {
+    /// Whether the replies of all lanes of `settings` are made with them.
+    pub fn is_made_with(&self, settings: &Settings) -> bool {
+        settings.lanes().into_iter().all(|lane| self.reply_made_with(lane, settings).is_some())
+    }
+
+    /// The lanes of `settings` that have no complete reply made with them by this model.
+    pub(super) fn lanes_to_renew(&self, settings: &Settings, model: &str) -> Vec<Lane> {
+        let same_model = self.model.as_deref() == Some(model);
+        let finished = |lane| self.reply_made_with(lane, settings).is_some_and(|reply| matches!(reply.state, ReplyState::Finished { .. }));
+        settings.lanes().into_iter().filter(|lane| !(same_model && finished(*lane))).collect()
+    }
+
+    fn reply_made_with(&self, lane: Lane, settings: &Settings) -> Option<&Reply> {
         // Another tau reads other levels, which the baseline does not hear of.
-        let heard = |lane| lane == Lane::Baseline || self.attention_temperature == settings.attention_temperature;
-        let complete = |lane: Lane| {
-            self.reply(lane).is_some_and(|reply| {
-                matches!(reply.state, ReplyState::Finished { .. }) && reply.config == settings.config(lane) && heard(lane)
-            })
-        };
-        settings.lanes().into_iter().filter(|lane| !complete(*lane)).collect()
+        let heard = lane == Lane::Baseline || self.attention_temperature == settings.attention_temperature;
+        self.reply(lane).filter(|reply| heard && reply.config == settings.config(lane))
     }
 
     /// Puts empty replies in place of those that are asked for anew.
@@ -167,10 +170,7 @@ impl Turn {
     /// Takes what the worker says of one of this turn's requests.
     pub(super) fn apply(&mut self, request: RequestId, response: WorkerResponse) {
         match response {
-            WorkerResponse::Reading { analysis, encoder_ms } => {
-                self.analysis = Some(Arc::new(analysis));
-                self.encoder_ms = encoder_ms.or(self.encoder_ms);
-            }
+            WorkerResponse::Reading { analysis, .. } => self.analysis = Some(Arc::new(analysis)),
             WorkerResponse::Modulation { lane, modulation } => {
                 self.change(request, lane, |reply| reply.modulation = Some(Arc::new(modulation)))
             }
@@ -189,7 +189,7 @@ impl Turn {
         }
     }
 
-    /// The worker died.
+    /// The worker is gone.
     pub(super) fn interrupt(&mut self) {
         self.end(None, ReplyState::Failed);
     }

@@ -28,7 +28,7 @@ pub(super) async fn reply(
     let mut lanes = Vec::with_capacity(requests.len());
     for LaneRequest { lane, config } in requests {
         let started_ms = now_ms();
-        if config.alpha != Some(0.0) {
+        if lane != Lane::Baseline {
             let modulation = modulation(model, encoded, config.levels).map_err(model_error)?;
             conversation.say(WorkerResponse::Modulation { lane, modulation });
         }

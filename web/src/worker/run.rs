@@ -64,7 +64,8 @@ impl Runner {
         self.build(conversation, found, None, &id, started_ms).await
     }
 
-    /// Makes the model of its bytes. The old model goes first, since a worker's memory never shrinks.
+    /// Makes the model of its bytes. The old model goes first, since a worker's memory never shrinks, but not before [`LoadStage::Build`] is
+    /// said: a load that fails or is cancelled earlier leaves it be.
     async fn build(
         &mut self,
         conversation: &Conversation,
@@ -76,7 +77,9 @@ impl Runner {
         let total_bytes = found.total_bytes();
         let progress =
             LoadProgress { model: id.to_string(), stage: LoadStage::Build, file: String::new(), received_bytes: total_bytes, total_bytes };
-        report(conversation, progress).await?;
+        // The last chance to cancel: from here on the old model is gone.
+        conversation.pause().await?;
+        conversation.say(WorkerResponse::LoadProgress { progress });
         self.texts.clear();
         self.model = None;
         let model = HormoneT5::load(found.files).map_err(model_error)?;

@@ -54,7 +54,11 @@ fn a_session_dropped_on_the_page_opens_and_any_other_file_is_refused_in_words() 
         page.drop_file("notes.json", "{}")?;
         page.wait_for_text("drop-failed", "a file that is no session is refused in words", |text| !text.is_empty())?;
         page.drop_file("holiday.jpg", "no model")?;
-        page.wait_until("a file that is no model is refused in words", |view| !view.notices.is_empty())?;
+        let refused = page.wait_until("a file that is no model is refused in words", |view| !view.notices.is_empty())?;
+        ensure!(refused.load.state == "ready", "Expected: the model before still answers.\nThere was: {:?}", refused.load);
+        page.click("close-load-error")?;
+        page.wait_until("the notice is closed", |view| view.notices.is_empty())?;
+        page.say("thank you")?;
         Ok(())
     })
 }
@@ -110,6 +114,78 @@ fn a_link_carries_language_message_and_settings() -> Result<()> {
         ensure!(view.alpha.shown == "1,00", "Expected: the link's alpha.\nThere was: {:?}", view.alpha);
         page.open_link("v=1&a=nonsense&l=xx&zzz")?;
         page.wait_until("nonsense is left out", |view| view.load.state == "ready")?;
+        Ok(())
+    })
+}
+
+#[test]
+fn a_link_put_into_the_address_of_an_open_page_is_followed_and_other_addresses_change_nothing() -> Result<()> {
+    visit("/", |page| {
+        page.evaluate::<()>("location.hash = 'v=1&l=nl&t=my+dog+died+yesterday&a=1'")?;
+        let view = page.wait_until("the link's state is there, and read", |view| {
+            view.language == "nl" && view.draft == "my dog died yesterday" && view.heatmap.words.concat() == "mydogdiedyesterday"
+        })?;
+        ensure!(view.alpha.shown == "1,00", "Expected: the link's alpha.\nThere was: {:?}", view.alpha);
+        page.evaluate::<()>("location.hash = 'elsewhere'")?;
+        page.settle()?;
+        let after = page.view()?;
+        ensure!(after.draft == view.draft && after.alpha == view.alpha, "Expected: all stays.\nThere was: {after:#?}");
+        Ok(())
+    })
+}
+
+#[test]
+fn the_ways_to_the_model_and_to_the_text_field_leave_the_link_in_the_address() -> Result<()> {
+    visit("/", |page| {
+        page.click("copy-link")?;
+        let fragment = || page.evaluate::<String>("return location.hash");
+        let link = fragment()?;
+        ensure!(link.starts_with("#v=1"), "Expected: a link in the address.\nThere was: {link:?}");
+        page.open_model_card()?;
+        let is_open: bool = page.evaluate("return probe.at('model-panel').open")?;
+        page.evaluate::<()>("probe.at('skip').click()")?;
+        let has_focus: bool = page.evaluate("return document.activeElement?.dataset.testid === 'composer-input'")?;
+        ensure!(is_open && has_focus, "Expected: the card is open and the text field has the focus.\nThere was: {is_open}, {has_focus}");
+        ensure!(fragment()? == link, "Expected: the same link.\nThere was: {:?}", fragment()?);
+        Ok(())
+    })
+}
+
+#[test]
+fn the_link_button_says_what_became_of_the_link_and_goes_back() -> Result<()> {
+    visit("/", |page| {
+        let wording = page.look.wording()?;
+        let offer = wording.text("session.link")?;
+        for (clipboard, key) in
+            [("Promise.resolve()", "session.link_done"), ("Promise.reject(new Error('closed'))", "session.link_in_address")]
+        {
+            page.evaluate::<()>(&format!("navigator.clipboard.writeText = () => {clipboard}"))?;
+            page.click("copy-link")?;
+            let said = wording.text(key)?;
+            page.wait_for_text("copy-link", "what became of the link", |text| text == said)?;
+            page.wait_for_text("copy-link", "the offer again", |text| text == offer)?;
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn recorded_replies_say_that_settings_do_not_change_them_and_can_be_made_here() -> Result<()> {
+    visit("/", |page| {
+        let message = "I GOT THE JOB!!!";
+        page.say(message)?;
+        page.click("save-session")?;
+        let session = page.saved("helt-session.json")?;
+        page.drop_file("helt-session.json", &session)?;
+        page.wait_for_text("recorded-tag", "the turn is recorded", |text| !text.is_empty())?;
+        let notes = || page.evaluate::<usize>("return document.querySelectorAll('[data-testid=recorded-note]').length");
+        ensure!(notes()? == 0, "Expected: nothing to say while the settings are those of the recording.");
+        page.press("alpha-slider", Keys::End)?;
+        page.wait_for_text("recorded-note", "that recorded replies do not change", |text| !text.is_empty())?;
+        page.click("run-recorded")?;
+        let made = page.wait_until_answered(2)?;
+        ensure!(made.message.ends_with(message), "Expected: the same message.\nThere was: {made:#?}");
+        ensure!(notes()? == 0, "Expected: no remark on a reply that was made here.");
         Ok(())
     })
 }

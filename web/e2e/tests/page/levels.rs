@@ -66,6 +66,25 @@ fn a_level_set_by_hand_leaves_the_predicted_one_as_a_mark_and_changes_only_the_m
 }
 
 #[test]
+fn a_finger_sets_a_level_along_the_bar_and_none_when_it_scrolls_the_page() -> Result<()> {
+    visit("/", |page| {
+        page.resize(390, 844)?;
+        let pinned = || page.evaluate::<usize>("return document.querySelectorAll('.hormone.pinned').length");
+        for (right, what) in [(0.0, "a tap"), (40.0, "a drag along the bar")] {
+            page.swipe("hormone-bar-cortisol", right, 0.0)?;
+            page.settle()?;
+            ensure!(pinned()? == 1, "Expected: {what} sets the level.\nThere were {} set by hand.", pinned()?);
+            page.press("hormone-bar-cortisol", Keys::Escape)?;
+        }
+        page.swipe("hormone-bar-cortisol", 0.0, -200.0)?;
+        page.settle()?;
+        let scrolled: f64 = page.evaluate("return scrollY")?;
+        ensure!(scrolled > 0.0 && pinned()? == 0, "Expected: the page scrolls.\nIt went {scrolled} px; {} set by hand.", pinned()?);
+        Ok(())
+    })
+}
+
+#[test]
 fn bars_follow_what_is_typed_while_replies_stream() -> Result<()> {
     visit("/", |page| {
         super::replies::make_replies_long(page)?;

@@ -47,6 +47,25 @@ fn nothing_is_wider_than_a_phone_in_either_language_and_any_theme() -> Result<()
     })
 }
 
+#[test]
+fn on_a_phone_a_new_message_comes_into_view_with_its_reply() -> Result<()> {
+    visit("/", |page| {
+        page.resize(PHONE.0, PHONE.1)?;
+        for message in ["my dog died yesterday", "I GOT THE JOB!!!"] {
+            page.say(message)?;
+            page.settle()?;
+            let edges: Vec<f64> = page.evaluate(
+                "const box = (element) => element.getBoundingClientRect();
+                 const turn = [...document.querySelectorAll('[data-testid=turn]')].at(-1);
+                 return [box(document.querySelector('.top')).bottom, box(probe.at('message', turn)).top,
+                    box(probe.at('lane-baseline-text', turn)).bottom, box(document.querySelector('.composer')).top]",
+            )?;
+            ensure!(edges.is_sorted(), "Expected: message and reply between header and composer.\nTheir edges are at: {edges:?}");
+        }
+        Ok(())
+    })
+}
+
 fn fits_in_every_look(page: &Page, moment: &str) -> Result<()> {
     for language in ["nl", "en"] {
         page.click(&format!("language-{language}"))?;

@@ -70,6 +70,21 @@ fn mood_memory_is_off_marked_as_a_simulation_and_acts_only_when_asked() -> Resul
 }
 
 #[test]
+fn removed_downloads_are_said_to_be_gone_and_the_model_still_answers() -> Result<()> {
+    visit("/", |page| {
+        let wording = page.look.wording()?;
+        page.open_model_card()?;
+        page.click("delete-downloads")?;
+        let removed = wording.text("model.removed")?;
+        page.wait_for_text("downloads-removed", "that they are gone", |text| text == removed)?;
+        let state = page.view()?.load.text;
+        ensure!(!wording.is_in("load.ready_stored", &state)?, "Expected: nothing is kept for the next visit.\nThere was: {state:?}");
+        page.say("I GOT THE JOB!!!")?;
+        Ok(())
+    })
+}
+
+#[test]
 fn the_data_flow_lights_up_with_the_part_at_work() -> Result<()> {
     visit("/", |page| {
         page.evaluate::<()>(

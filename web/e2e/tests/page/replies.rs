@@ -1,7 +1,7 @@
 //! Replies as they come, and how they are stopped.
 
 use anyhow::{Context, Result, ensure};
-use helt_e2e::{LaneView, Page, TurnView, visit};
+use helt_e2e::{Keys, LaneView, Page, TurnView, visit};
 
 #[test]
 fn both_replies_stream_side_by_side_and_end_with_their_timings() -> Result<()> {
@@ -53,6 +53,18 @@ fn stop_ends_both_replies_and_the_next_message_is_answered() -> Result<()> {
         ensure!(next.message == cut_off.message && !next.can_retry, "Expected: the same turn, complete.\nThere was: {next:#?}");
         let answer = page.say("I GOT THE JOB!!!")?;
         ensure!(!answer.baseline_text().trim().is_empty(), "Expected: a reply after the stop.\nThere was: {answer:#?}");
+        Ok(())
+    })
+}
+
+#[test]
+fn the_button_that_sends_and_stops_keeps_the_focus() -> Result<()> {
+    visit("/", |page| {
+        page.type_text("composer-input", "I GOT THE JOB!!!")?;
+        page.press("send", Keys::Enter)?;
+        page.wait_until_answered(1)?;
+        let focused: String = page.evaluate("return document.activeElement?.dataset.testid ?? ''")?;
+        ensure!(focused == "send", "Expected: the focus stays on the button.\nIt is on: {focused:?}");
         Ok(())
     })
 }

@@ -14,6 +14,8 @@ fn at_alpha_zero_both_replies_are_equal_and_the_page_says_so() -> Result<()> {
         ensure!(turn.says_equal, "Expected: the page says that they are equal.\nThere was: {turn:#?}");
         let remark = page.view()?.alpha.remark;
         ensure!(wording.is_in("alpha.zero", &remark)?, "Expected: the page says what alpha 0 means.\nIt says: {remark}");
+        let change = page.text("formula-change")?;
+        ensure!(change == format!("{} %", page.look.number("0.0")), "Expected: the formula's numbers at alpha 0.\nThere was: {change:?}");
 
         page.click("alpha-reset")?;
         page.wait_until("the learned alpha is back", |view| wording.is_in("alpha.learned", &view.alpha.remark).unwrap_or(false))?;

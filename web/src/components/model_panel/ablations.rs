@@ -3,13 +3,13 @@
 use leptos::prelude::*;
 
 use super::record::Record;
+use super::results::cell;
 use crate::i18n::I18n;
 use crate::paper::ABLATIONS;
 
 /// The table.
 #[component]
 pub(super) fn AblationTable(i18n: I18n, record: RwSignal<Record>) -> impl IntoView {
-    let number = move |value: f64, decimals: usize| i18n.now().number(value, decimals);
     let ours = move |name: &str| record.with(|record| record.ablations.iter().find(|ablation| ablation.name == name).cloned());
     view! {
         <h3>{move || i18n.text("ablations.title")}</h3>
@@ -27,17 +27,10 @@ pub(super) fn AblationTable(i18n: I18n, record: RwSignal<Record>) -> impl IntoVi
                             <th scope="row">{move || i18n.text(&format!("ablation.{}", paper.name))}</th>
                             {move || {
                                 let ours = ours(paper.name);
-                                let cell = |own: Option<f64>, theirs: f64, factor: f64, decimals: usize| {
-                                    let unit = if factor > 1.0 { " %" } else { "" };
-                                    let text = |value: f64| format!("{}{unit}", number(value * factor, decimals));
-                                    let own = own.map_or("–".to_string(), text);
-                                    let theirs = i18n.format("results.paper", &[("value", &text(theirs))]);
-                                    view! { <td><b>{own}</b><span class="paper">{theirs}</span></td> }
-                                };
                                 (
-                                    cell(ours.as_ref().map(|own| own.mse), paper.mse, 1.0, 3),
-                                    cell(ours.as_ref().map(|own| own.accuracy), paper.accuracy, 100.0, 1),
-                                    cell(ours.as_ref().map(|own| own.range), paper.range, 1.0, 2),
+                                    cell(i18n, ours.as_ref().map(|own| own.mse), paper.mse, 3, ""),
+                                    cell(i18n, ours.as_ref().map(|own| own.accuracy * 100.0), paper.accuracy * 100.0, 1, " %"),
+                                    cell(i18n, ours.as_ref().map(|own| own.range), paper.range, 2, ""),
                                 )
                             }}
                         </tr>
@@ -45,6 +38,6 @@ pub(super) fn AblationTable(i18n: I18n, record: RwSignal<Record>) -> impl IntoVi
                 </tbody>
             </table>
         </div>
-        <p class="aside">{move || record.with(|record| record.ablations.is_empty()).then(|| i18n.text("ablations.none"))}</p>
+        <p class="aside">{move || record.with(|record| record.ablations.is_empty().then(|| i18n.text(record.why_missing("ablations.none"))))}</p>
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn Curves(i18n: I18n, record: RwSignal<Record>) -> impl IntoView {
                 <div class="curve" inner_html=move || chart(tones)></div>
                 {move || training.with(|run| run.as_ref().map(|run| numbers(i18n, run)))}
             }.into_any(),
-            false => view! { <p class="aside">{move || i18n.text("curves.none")}</p> }.into_any(),
+            false => view! { <p class="aside">{move || i18n.text(record.with(|record| record.why_missing("curves.none")))}</p> }.into_any(),
         }}
     }
 }

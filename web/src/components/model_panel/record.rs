@@ -17,6 +17,8 @@ pub(super) struct Record {
     pub(super) levels: Option<[LevelFigures; 6]>,
     /// Our ablations.
     pub(super) ablations: Vec<OwnAblation>,
+    /// Whether it could not be fetched.
+    failed: bool,
 }
 
 impl Record {
@@ -26,21 +28,26 @@ impl Record {
         Effect::new(move |_| {
             let Some(id) = id.get() else { return };
             leptos::task::spawn_local(async move {
-                // A site without the folder shows a panel without figures.
-                record.set(Self::fetch(&id).await.unwrap_or_default());
+                record.set(Self::fetch(&id).await.unwrap_or(Self { failed: true, ..Self::default() }));
             });
         });
         record
     }
 
+    /// Key of what is said where something lacks: `absent` if it was never measured.
+    pub(super) fn why_missing(&self, absent: &'static str) -> &'static str {
+        if self.failed { "model.record_failed" } else { absent }
+    }
+
     async fn fetch(id: &str) -> Result<Self, JsValue> {
         let list: RunList = serde_json::from_str(&fetch_text("runs/index.json").await?).map_err(|error| error.to_string())?;
         let (curve, evaluation) = (format!("{id}.csv"), format!("{id}.json"));
-        let file = async |name: &str| if list.has(name) { fetch_text(&format!("runs/{name}")).await.ok() } else { None };
+        let file = async |name: &str| if list.has(name) { fetch_text(&format!("runs/{name}")).await.map(Some) } else { Ok(None) };
         Ok(Self {
-            training: file(&curve).await.map(|csv| TrainingRun::from_csv(&csv)),
-            levels: file(&evaluation).await.and_then(|json| level_figures(&json)),
-            ablations: file("ablations.csv").await.map(|csv| ablations(&csv)).unwrap_or_default(),
+            training: file(&curve).await?.map(|csv| TrainingRun::from_csv(&csv)),
+            levels: file(&evaluation).await?.and_then(|json| level_figures(&json)),
+            ablations: file("ablations.csv").await?.map(|csv| ablations(&csv)).unwrap_or_default(),
+            failed: false,
         })
     }
 }

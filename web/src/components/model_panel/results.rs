@@ -52,7 +52,7 @@ pub(super) fn Results(i18n: I18n, #[prop(into)] model: Signal<Option<LoadedModel
         </div>
         <p class="aside" data-testid="results-note">
             {move || i18n.text("results.note")} " "
-            {move || record.with(|record| record.levels.is_none()).then(|| i18n.text("results.unmeasured"))}
+            {move || record.with(|record| record.levels.is_none().then(|| i18n.text(record.why_missing("results.unmeasured"))))}
         </p>
         <p class="aside">{last}</p>
         <dl>
@@ -69,7 +69,7 @@ fn figure_name(i18n: I18n, name: &str) -> String {
 /// One of the figures.
 type Pick = fn(LevelFigures) -> f64;
 
-/// Ours over the paper's.
+/// All of them.
 fn cells(i18n: I18n, ours: Option<LevelFigures>, paper: LevelFigures) -> impl IntoView {
     let picks: [(Pick, usize, &str); 4] = [
         (|figures| figures.mse, 3, ""),
@@ -77,11 +77,12 @@ fn cells(i18n: I18n, ours: Option<LevelFigures>, paper: LevelFigures) -> impl In
         (|figures| figures.accuracy * 100.0, 1, " %"),
         (|figures| figures.range, 2, ""),
     ];
-    picks
-        .map(|(pick, decimals, unit)| {
-            let text = |figures: LevelFigures| format!("{}{unit}", i18n.now().number(pick(figures), decimals));
-            let ours = ours.map_or("–".to_string(), text);
-            view! { <td><b>{ours}</b><span class="paper">{i18n.format("results.paper", &[("value", &text(paper))])}</span></td> }
-        })
-        .collect_view()
+    picks.map(|(pick, decimals, unit)| cell(i18n, ours.map(pick), pick(paper), decimals, unit)).collect_view()
+}
+
+/// Ours over the paper's.
+pub(super) fn cell(i18n: I18n, ours: Option<f64>, paper: f64, decimals: usize, unit: &str) -> impl IntoView + use<> {
+    let text = |figure: f64| format!("{}{unit}", i18n.now().number(figure, decimals));
+    let ours = ours.map_or("–".to_string(), text);
+    view! { <td><b>{ours}</b><span class="paper">{i18n.format("results.paper", &[("value", &text(paper))])}</span></td> }
 }
