@@ -6,6 +6,7 @@ use super::lane::LaneView;
 use super::message::Message;
 use super::mood_stripe::MoodStripe;
 use super::playground::Playground;
+use super::state_line::nearest_tone;
 use crate::focus::{Focus, ReplyWord};
 use crate::protocol::Lane;
 use crate::reading::word_cross_attention;
@@ -50,11 +51,7 @@ pub(super) fn TurnView(
                 <Message i18n focus turn=id text=text analysis cross />
                 <div class="turn-line">
                     <MoodStripe levels />
-                    <p class="tone" data-testid="turn-tone">{move || analysis.with(|analysis| analysis.as_ref().map(|analysis| {
-                        let tone = i18n.text(&format!("tone.{}", analysis.tone.name()));
-                        let distance = i18n.number(analysis.tone.levels().distance(analysis.levels), 2);
-                        i18n.format("turn.nearest", &[("tone", &tone), ("distance", &distance)])
-                    }))}</p>
+                    <p class="tone" data-testid="turn-tone">{move || levels.get().map(|levels| nearest_tone(i18n, levels))}</p>
                     <button
                         class="quiet"
                         data-testid="inspect"
