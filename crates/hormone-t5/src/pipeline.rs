@@ -131,6 +131,28 @@ impl HormoneT5 {
         self.read(&analysis.text, text, hidden_states, attention_mask, attention_temperature)
     }
 
+    /// What must hold for any weights that fit the program: finite levels between 0 and 1, attention rows that sum to 1, and a first word that some
+    /// tokens are likelier to be than others (a decoder of broken numbers finds all alike). An [`Error::Weights`] where it does not.
+    pub fn check(&self) -> Result<()> {
+        let broken = |what: &str| Err(Error::Weights(format!("{what}: they do not fit the program.")));
+        let encoded = self.encode("hello")?;
+        let analysis = encoded.analysis();
+        if analysis.levels.to_array().iter().any(|level| !(0.0..=1.0).contains(level)) {
+            return broken("the levels are not between 0 and 1");
+        }
+        let sums = analysis.attention.iter().flatten().map(|row| row.iter().sum::<f32>());
+        if sums.into_iter().any(|sum| sum.is_nan() || (sum - 1.0).abs() > 1e-3) {
+            return broken("the attention does not sum to 1");
+        }
+        let greedy = GenerationConfig { min_new_tokens: 1, max_new_tokens: 1, ..GenerationConfig::default() };
+        let first = self.generate(&encoded, greedy)?.next().transpose()?;
+        let likely: Vec<f32> = first.iter().flat_map(|token| &token.alternatives).map(|token| token.probability).collect();
+        if likely.iter().any(|probability| !probability.is_finite()) || likely.first() == likely.last() {
+            return broken("the decoder finds every word equally likely");
+        }
+        Ok(())
+    }
+
     /// Starts a reply. Nothing of the encoder runs; dropping the [`Generation`] cancels it.
     pub fn generate(&self, encoded: &Encoded, config: GenerationConfig) -> Result<Generation<'_>> {
         config.check()?;

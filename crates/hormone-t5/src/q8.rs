@@ -77,9 +77,9 @@ struct Group<'a> {
     scales: &'a [f32],
 }
 
-/// The largest magnitude, in eight at once, which the compiler makes vectors of.
+/// The largest magnitude, NaN where any value is; in eight at once, which the compiler makes vectors of.
 fn largest(x: &[f32]) -> f32 {
-    let larger = |a: f32, b: f32| if b > a { b } else { a };
+    let larger = |a: f32, b: f32| if b > a || b.is_nan() { b } else { a };
     let mut lanes = [0.0f32; 8];
     let chunks = x.chunks_exact(8);
     let rest = chunks.remainder().iter().map(|value| value.abs()).fold(0.0, larger);
@@ -351,6 +351,19 @@ mod tests {
     #[test]
     fn zeros_give_zeros() -> Result<()> {
         assert_eq!(product(&matrix(9, 32)?, &[0.0; 32]), [0.0; 9]);
+        Ok(())
+    }
+
+    #[test]
+    fn numbers_that_are_none_stay_none_wherever_they_stand() -> Result<()> {
+        for place in [0, 7, 31, 32, 63] {
+            for broken in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+                let mut x = [0.5; 64];
+                x[place] = broken;
+                let y = product(&matrix(9, 64)?, &x);
+                assert!(y.iter().all(|value| !value.is_finite()), "{broken} at {place}: {y:?}");
+            }
+        }
         Ok(())
     }
 

@@ -96,6 +96,26 @@ fn cached_decoding_of_quantised_weights_equals_teacher_forcing() -> Result<()> {
 }
 
 #[test]
+fn weights_of_broken_numbers_are_found_wherever_they_stand() -> Result<()> {
+    let files = bundled()?;
+    let tensors = dense_tensors(&files.weights)?;
+    HormoneT5::load(files.clone())?.check()?;
+    for name in [
+        "t5.encoder.block.0.layer.0.SelfAttention.q.weight",
+        "t5.decoder.block.2.layer.2.DenseReluDense.wo.weight",
+        "t5.decoder.block.0.layer.1.EncDecAttention.k.weight",
+        "hormone_block.hormone_heads.cortisol.value_proj.weight",
+    ] {
+        let mut broken = tensors.clone();
+        broken.insert(name.to_string(), (&tensors[name] * f64::NAN)?);
+        let weights = safetensors(&broken, DType::F32)?;
+        let checked = HormoneT5::load(ModelFiles { weights, ..files.clone() }).and_then(|model| model.check());
+        assert!(matches!(checked, Err(Error::Weights(_))), "{name}: {checked:?}");
+    }
+    Ok(())
+}
+
+#[test]
 fn f16_weights_give_nearly_the_levels_of_f32() -> Result<()> {
     let files = bundled()?;
     let tensors = dense_tensors(&files.weights)?;

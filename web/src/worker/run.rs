@@ -83,7 +83,7 @@ impl Runner {
         self.texts.clear();
         self.model = None;
         let model = HormoneT5::load(found.files).map_err(model_error)?;
-        self_test::model(&model).map_err(|reason| WorkerError::Model { reason })?;
+        model.check().map_err(model_error)?;
         let loaded = LoadedModel {
             entry: entry.cloned(),
             id: id.to_string(),

@@ -3,7 +3,6 @@
 //! Browsers have said that they support SIMD and then computed nonsense (Safari 16.4), so the arithmetic itself is tested, not its announcement.
 
 use candle_core::{Device, Tensor};
-use hormone_t5::HormoneT5;
 
 /// A matrix product, an exponential and a sum whose results are known.
 pub(super) fn arithmetic() -> Result<(), String> {
@@ -26,19 +25,6 @@ pub(super) fn arithmetic() -> Result<(), String> {
     let expected = [1.0, std::f32::consts::E, 0.367_879_45, 7.389_056, 1.648_721_3];
     if exponential.iter().zip(expected).any(|(found, expected)| (found - expected).abs() > 1e-5) {
         return Err(wrong("an exponential"));
-    }
-    Ok(())
-}
-
-/// What must hold for every model: finite levels between 0 and 1, attention rows that sum to 1.
-pub(super) fn model(model: &HormoneT5) -> Result<(), String> {
-    let analysis = model.analyze("hello").map_err(|error| error.to_string())?;
-    if analysis.levels.to_array().iter().any(|level| !(0.0..=1.0).contains(level)) {
-        return Err("its levels are not between 0 and 1: the weights do not fit the program".to_string());
-    }
-    let sums = analysis.attention.iter().flatten().map(|row| row.iter().sum::<f32>());
-    if sums.into_iter().any(|sum| (sum - 1.0).abs() > 1e-3) {
-        return Err("its attention does not sum to 1: the weights do not fit the program".to_string());
     }
     Ok(())
 }
