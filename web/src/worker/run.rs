@@ -5,7 +5,7 @@ use hormone_t5::manifest::ModelEntry;
 use hormone_t5::{Encoded, Error};
 
 use super::texts::{Read, RecentTexts};
-use super::{Conversation, Interruption, Job, lanes, now_ms, self_test};
+use super::{Conversation, Interruption, Job, lanes, now_ms};
 use crate::model_store::{self, Found, ModelStore};
 use crate::protocol::{LoadProgress, LoadStage, LoadedModel, WorkerError, WorkerRequest, WorkerResponse};
 
