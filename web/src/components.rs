@@ -9,6 +9,7 @@ mod about;
 mod alpha_panel;
 mod announcer;
 mod attention_panel;
+mod clipboard;
 mod composer;
 mod conversation;
 mod cross_table;

@@ -5,8 +5,8 @@ use std::time::Duration;
 use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use wasm_bindgen_futures::JsFuture;
 
+use super::clipboard;
 use super::turn::compared_with;
 use super::weights_badge::WeightsBadge;
 use crate::diff::{DiffWord, mark_differences};
@@ -91,7 +91,7 @@ pub(super) fn LaneView(
         let Some(text) = shown.with_untracked(|shown| shown.as_ref().map(|shown| shown.text.clone())) else { return };
         spawn_local(async move {
             // A browser that refuses leaves the button as it was.
-            if JsFuture::from(window().navigator().clipboard().write_text(&text)).await.is_ok() {
+            if clipboard::copy(&text).await {
                 copied.set(true);
                 let back = move || {
                     copied.try_set(false);
@@ -100,8 +100,7 @@ pub(super) fn LaneView(
             }
         });
     };
-    // There is no clipboard on plain http.
-    let can_copy = window().is_secure_context();
+    let can_copy = clipboard::is_open();
     view! {
         <section class=format!("lane {}", lane.name()) data-testid=format!("lane-{}", lane.name()) aria-label=move || i18n.text(&format!("lane.{}", lane.name()))>
             <header title=move || i18n.text(&format!("lane_help.{}", lane.name()))>

@@ -110,8 +110,11 @@ impl Playground {
     }
 
     fn load(self, action: Action) {
-        preferences::loading_begins();
         self.act(action);
+        // A dead worker loads nothing: the next visit must not take that for a crash.
+        if self.session.with_untracked(|session| matches!(session.load, LoadStatus::Loading(_))) {
+            preferences::loading_begins();
+        }
     }
 
     /// Reads the text in the composer.

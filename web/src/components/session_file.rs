@@ -7,6 +7,7 @@ use leptos::task::spawn_local;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 
+use super::clipboard;
 use super::download::text_file;
 use super::playground::Playground;
 use crate::export::{levels_csv, to_markdown};
@@ -39,7 +40,7 @@ pub(super) fn SessionTools(play: Playground) -> impl IntoView {
         let address = link_in_address(play);
         spawn_local(async move {
             link_key.set(match address {
-                Ok(address) if copy(&address).await => "session.link_done",
+                Ok(address) if clipboard::copy(&address).await => "session.link_done",
                 // The clipboard is closed, as on plain http.
                 Ok(_) => "session.link_in_address",
                 Err(_) => "session.link_failed",
@@ -111,11 +112,6 @@ fn link_in_address(play: Playground) -> Result<String, JsValue> {
     let link = Permalink { text, settings: play.controls.settings_now(), locale: Some(play.i18n.locale.get_untracked()) };
     window().history()?.replace_state_with_url(&JsValue::NULL, "", Some(&format!("#{}", link.to_fragment())))?;
     window().location().href()
-}
-
-/// Puts a text on the clipboard; false where the browser has none (plain http) or refuses.
-async fn copy(text: &str) -> bool {
-    window().is_secure_context() && JsFuture::from(window().navigator().clipboard().write_text(text)).await.is_ok()
 }
 
 /// Examples are the page's words, not the visitor's.

@@ -64,3 +64,19 @@ fn refuses_then_recovers(page: &Page, path: &str, damaged: Vec<u8>, key: &str) -
     page.say("I GOT THE JOB!!!")?;
     Ok(())
 }
+
+#[test]
+fn a_worker_that_cannot_start_is_started_again_and_what_a_dead_one_was_asked_for_is_no_crash() -> Result<()> {
+    visit_unopened("/", |page| {
+        page.site.replace("worker_loader.js", "throw new Error('no room');");
+        page.open()?;
+        page.wait_until("the worker is dead", |view| view.load.state == "dead")?;
+        page.drop_file("model.gguf", "no model")?;
+        page.site.restore("worker_loader.js");
+        page.click("restart")?;
+        page.wait_until("the model is loaded", |view| view.load.state == "ready")?;
+        let errors = page.console_errors()?;
+        ensure!(errors.iter().all(|error| error.contains("no room")), "Expected: the worker's own error alone.\nThere was: {errors:#?}");
+        Ok(())
+    })
+}

@@ -108,8 +108,8 @@ impl ModelFolder {
         self.write("tokenizer.json", tokenizer)
     }
 
-    /// Writes weights, optimizer and state. All are written beside the former ones before any is replaced, so that a crash leaves the former checkpoint
-    /// or this one, but for the instant of the three renames.
+    /// Writes weights, optimizer and state. All are written beside the former ones before any is replaced, so that a crash leaves the former
+    /// checkpoint or this one, but for the instant of the three renames.
     pub(crate) fn save_run(&self, variables: &BTreeMap<String, Var>, optimizer: &Optimizer, state: &RunState) -> Result<()> {
         let weights = variables.iter().map(|(name, variable)| (name.clone(), variable.as_detached_tensor())).collect();
         self.write_partial_tensors("model.safetensors", &weights)?;

@@ -68,15 +68,18 @@ pub(crate) fn repetition_loss(
 
 /// Squared error of `levels [B, N]` against `targets [B, N]`, over the rows where `mask [B]` is 1; `count` values in all.
 pub(crate) fn level_mse(levels: &Tensor, targets: &Tensor, mask: &Tensor, count: f64) -> Result<Tensor> {
-    let squared = (levels - targets)?.sqr()?.broadcast_mul(&mask.unsqueeze(1)?)?;
-    Ok((squared.sum_all()? / count)?)
+    mean_of_rows(&(levels - targets)?.sqr()?, mask, count)
 }
 
-/// Absolute error of `levels [B, N]` against `targets [B, N]`, like [`level_mse`]. Where a text may show one of two tones, the squared error is least half-way
-/// between them and this at the likelier one.
+/// Absolute error of `levels [B, N]` against `targets [B, N]`, like [`level_mse`]. Where a text may show one of two tones, the squared error is
+/// least half-way between them and this at the likelier one.
 pub(crate) fn level_mae(levels: &Tensor, targets: &Tensor, mask: &Tensor, count: f64) -> Result<Tensor> {
-    let absolute = (levels - targets)?.abs()?.broadcast_mul(&mask.unsqueeze(1)?)?;
-    Ok((absolute.sum_all()? / count)?)
+    mean_of_rows(&(levels - targets)?.abs()?, mask, count)
+}
+
+/// Sum of `values [B, N]` over the rows where `mask [B]` is 1, over `count`.
+fn mean_of_rows(values: &Tensor, mask: &Tensor, count: f64) -> Result<Tensor> {
+    Ok((values.broadcast_mul(&mask.unsqueeze(1)?)?.sum_all()? / count)?)
 }
 
 /// How many targets ask for a high and for a low level.

@@ -1,5 +1,5 @@
-//! AdamW, and for layers' matrices Muon where it is asked for; the state can be saved. AdamW's gradients are clipped by the global norm; Muon's updates
-//! have the same size whatever the gradient.
+//! AdamW, and for layers' matrices Muon where it is asked for; the state can be saved. AdamW's gradients are clipped by the global norm; Muon's
+//! updates have the same size whatever the gradient.
 //!
 //! candle's own AdamW keeps its moments private, so a run could not be resumed. Source: Loshchilov and Hutter, *Decoupled Weight Decay
 //! Regularization*; the same order of operations as PyTorch's.
@@ -73,8 +73,8 @@ impl Optimizer {
         Self { moments: BTreeMap::new(), steps: 0, settings }
     }
 
-    /// One step, its variables dealt to `threads`; gives the gradient's norm before clipping. Variables without a gradient stay as they are, and all do
-    /// where the norm is not finite: then there is no step.
+    /// One step, its variables dealt to `threads`; gives the gradient's norm before clipping. Variables without a gradient stay as they are, and
+    /// all do where the norm is not finite: then there is no step.
     pub(crate) fn step(
         &mut self,
         variables: &BTreeMap<String, Var>,

@@ -79,10 +79,10 @@ pub(crate) fn is_emoji(character: char) -> bool {
 /// Beginnings of words that no reply may hold.
 #[rustfmt::skip]
 const COARSE: &[&str] = &[
-    "fuck", "motherf", "shit", "bullshit", "bitch", "cunt", "dick", "dickhead", "cock", "cocksuck", "pussy", "nigg", "fag", "fags", "faggot", "retard", "whore", "slut", "ass",
-    "asses", "asshole", "asshat", "dumbass", "jackass", "badass", "bastard", "piss", "tits", "titties", "boob", "penis", "vagina",
-    "dildo", "porn", "sex", "sexual", "sexy", "rape", "raped", "raping", "rapist", "nazi", "hitler", "cum", "wank", "twat", "tranny", "crap", "damn",
-    "goddamn", "nude", "naked", "horny", "orgasm", "erotic", "hentai", "pedo", "paedo", "molest", "incest", "genocide", "wtf", "stfu",
+    "fuck", "motherf", "shit", "bullshit", "bitch", "cunt", "dick", "dickhead", "cock", "cocksuck", "pussy", "nigg", "fag", "fags", "faggot",
+    "retard", "whore", "slut", "ass", "asses", "asshole", "asshat", "dumbass", "jackass", "badass", "bastard", "piss", "tits", "titties",
+    "boob", "penis", "vagina", "dildo", "porn", "sex", "sexual", "sexy", "rape", "raped", "raping", "rapist", "nazi", "hitler", "cum", "wank",
+    "twat", "tranny", "crap", "damn", "goddamn", "nude", "naked", "horny", "orgasm", "erotic", "hentai", "pedo", "paedo", "molest", "incest", "genocide", "wtf", "stfu",
     "lmfao", "omfg", "milf", "hooker", "prostitut", "cocaine", "heroin", "meth",
 ];
 

@@ -1,5 +1,5 @@
-//! Exchanges, `assets/data/exchanges.jsonl`, one JSON line each: a message with its tone, and any number of replies, each in a voice that may be any, whatever
-//! the message's tone.
+//! Exchanges, `assets/data/exchanges.jsonl`, one JSON line each: a message with its tone, and any number of replies, each in a
+//! voice that may be any, whatever the message's tone.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;

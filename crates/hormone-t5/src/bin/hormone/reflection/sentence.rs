@@ -274,8 +274,8 @@ const CRISIS: Marks = Marks {
     words: &["gun", "guns", "stab", "stabs", "stabbed", "stabbing", "rape", "raped"],
     beginnings: &["suicid", "kill", "murder", "abus", "overdos", "shoot", "choke", "tortur", "terroris", "strangl", "bomb"],
     phrases: &[
-        "self harm", "self-harm", "cut myself", "cutting myself", "hurt myself", "hurting myself", "harm myself", "harming myself", "want to die",
-        "wanna die", "hang myself", "end it all", "beats me", "hits me", "hit me",
+        "self harm", "self-harm", "cut myself", "cutting myself", "hurt myself", "hurting myself", "harm myself", "harming myself",
+        "want to die", "wanna die", "hang myself", "end it all", "beats me", "hits me", "hit me",
     ],
 };
 
@@ -288,8 +288,8 @@ pub(crate) fn is_crisis(text: &str) -> bool {
 #[rustfmt::skip]
 const DELICATE: Marks = Marks {
     words: &[
-        "die", "died", "dies", "dead", "dying", "death", "deaths", "bury", "buried", "coma", "stroke", "gay", "gays", "trans", "black", "white", "jew",
-        "jews", "jewish", "fat", "fatter", "blind", "deaf", "ugly", "cry", "cries", "cried", "crying", "drunk", "adhd", "ptsd", "virgin",
+        "die", "died", "dies", "dead", "dying", "death", "deaths", "bury", "buried", "coma", "stroke", "gay", "gays", "trans", "black", "white",
+        "jew", "jews", "jewish", "fat", "fatter", "blind", "deaf", "ugly", "cry", "cries", "cried", "crying", "drunk", "adhd", "ptsd", "virgin",
     ],
     beginnings: &[
         "funeral", "cancer", "tumor", "tumour", "miscarr", "stillb", "grief", "griev", "widow", "hospice", "dementia", "alzheim", "lesbian",
