@@ -184,6 +184,11 @@ impl Page {
         self.browser.run("probe.stop_at_first_word()", Vec::new())
     }
 
+    /// Sends `text` as soon as a word of the latest reply is there.
+    pub fn send_at_first_word(&self, text: &str) -> Result<()> {
+        self.browser.run("probe.send_at_first_word(arguments[0])", vec![json!(text)])
+    }
+
     /// All that the worker has said, as it came.
     pub fn worker_answers(&self) -> Result<Vec<Value>> {
         let answers: Vec<String> = self.browser.run("return probe.answers()", Vec::new())?;

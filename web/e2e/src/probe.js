@@ -94,15 +94,22 @@ window.probe = (() => {
     new MutationObserver(note).observe(document.body, everything);
   };
 
-  // Presses stop as soon as a word of the latest reply is there: no driver is fast enough to be sure of that.
-  const stop_at_first_word = () => {
-    const observer = new MutationObserver(() => {
+  // Acts as soon as a word of the latest reply is there: no driver is fast enough to be sure of that.
+  let waiting = null;
+  const at_first_word = (act) => {
+    waiting?.disconnect();
+    waiting = new MutationObserver(() => {
       if (!turns().at(-1)?.baseline?.text || !at("stop")) return;
-      observer.disconnect();
-      at("stop").click();
+      waiting.disconnect();
+      act();
     });
-    observer.observe(document.body, everything);
+    waiting.observe(document.body, everything);
   };
+  const stop_at_first_word = () => at_first_word(() => at("stop").click());
+  const send_at_first_word = (text) => at_first_word(() => {
+    set("composer-input", text);
+    at("composer-input").dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true }));
+  });
 
   const answers = [];
   window.Worker = class extends window.Worker {
@@ -210,5 +217,5 @@ window.probe = (() => {
     };
   };
 
-  return { at, words, view, set, drop, saved, measure_reply, write_while_replying, record, states: () => states.map((state) => JSON.parse(state)), stop_at_first_word, answers: () => answers, overflow };
+  return { at, words, view, set, drop, saved, measure_reply, write_while_replying, record, states: () => states.map((state) => JSON.parse(state)), stop_at_first_word, send_at_first_word, answers: () => answers, overflow };
 })();
