@@ -37,6 +37,8 @@ pub struct Session {
     pub history: Vec<String>,
     /// Whether the turns are the examples that came with the page.
     pub shows_examples: bool,
+    /// What stood here before it was cleared or another conversation was opened, until the next message.
+    pub forgotten: Option<Conversation>,
     /// Whether downloaded models were removed since a model was asked for last.
     pub downloads_removed: bool,
     /// The model in the worker.
@@ -46,6 +48,13 @@ pub struct Session {
     open: BTreeMap<RequestId, Purpose>,
     last_request: u64,
     last_turn: u32,
+}
+
+/// Turns that stood on the page.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Conversation {
+    turns: Vec<Turn>,
+    shows_examples: bool,
 }
 
 /// What an open request is for.
@@ -102,16 +111,16 @@ impl Session {
             Action::Regenerate { turn, settings } => self.regenerate(turn, &settings),
             Action::Stop { turn } => self.cancel(&Purpose::Turn(turn)),
             Action::Import { model, turns } => {
-                let messages = self.cancel_turns();
-                self.shows_examples = false;
+                let messages = self.forget();
                 turns.iter().for_each(|turn| self.remember(&turn.text));
                 self.show_recorded(model, turns);
                 messages
             }
-            Action::Clear => {
+            Action::Clear => self.forget(),
+            Action::BringBack => {
+                let Some(Conversation { turns, shows_examples }) = self.forgotten.take() else { return Vec::new() };
                 let messages = self.cancel_turns();
-                self.shows_examples = false;
-                self.turns.clear();
+                (self.turns, self.shows_examples) = (turns, shows_examples);
                 messages
             }
             Action::CloseError => {
@@ -234,7 +243,7 @@ impl Session {
         let mut turn = Turn::new(self.last_turn, text, known, Vec::new());
         messages.push(self.ask(&mut turn, settings, settings.lanes()));
         self.turns.push(turn);
-        self.error = None;
+        (self.error, self.forgotten) = (None, None);
         messages
     }
 
@@ -282,6 +291,18 @@ impl Session {
     fn cancel_turns(&mut self) -> Vec<RequestMessage> {
         let running: Vec<u32> = self.turns.iter().filter(|turn| turn.is_running()).map(|turn| turn.id).collect();
         running.into_iter().flat_map(|turn| self.cancel(&Purpose::Turn(turn))).collect()
+    }
+
+    /// Empties the conversation; it can be brought back until the next message.
+    fn forget(&mut self) -> Vec<RequestMessage> {
+        let messages = self.cancel_turns();
+        let mut turns = std::mem::take(&mut self.turns);
+        turns.iter_mut().for_each(Turn::stop);
+        let shows_examples = std::mem::take(&mut self.shows_examples);
+        if !turns.is_empty() {
+            self.forgotten = Some(Conversation { turns, shows_examples });
+        }
+        messages
     }
 
     fn show_recorded(&mut self, model: Option<String>, turns: Vec<Turn>) {

@@ -142,13 +142,22 @@ pub struct HormoneConfig {
     pub dropout_rate: f64,
     /// Put before every text, as the model was trained.
     pub prompt_prefix: String,
+    /// Put before a reply that is read for the levels it shows, as the model was trained: a reply takes up words of the message it answers,
+    /// whose feeling need not be its own.
+    pub reply_prefix: String,
     /// Longest source in tokens, the end token included.
     pub max_source_tokens: usize,
 }
 
 impl Default for HormoneConfig {
     fn default() -> Self {
-        Self { attention_temperature: 0.5, dropout_rate: 0.1, prompt_prefix: String::new(), max_source_tokens: 128 }
+        Self {
+            attention_temperature: 0.5,
+            dropout_rate: 0.1,
+            prompt_prefix: String::new(),
+            reply_prefix: String::new(),
+            max_source_tokens: 128,
+        }
     }
 }
 

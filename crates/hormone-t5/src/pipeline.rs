@@ -109,9 +109,18 @@ impl HormoneT5 {
         Ok(self.encode(text)?.analysis)
     }
 
+    /// Reads a reply: the levels that its own wording shows, whatever it takes up from the message.
+    pub fn analyze_reply(&self, reply: &str) -> Result<Analysis> {
+        Ok(self.encode_after(&self.hormone_config.reply_prefix, reply)?.analysis)
+    }
+
     /// Reads a text, and keeps what replies need.
     pub fn encode(&self, text: &str) -> Result<Encoded> {
-        let encoded = self.tokenizer.encode(&self.hormone_config.prompt_prefix, text, self.hormone_config.max_source_tokens)?;
+        self.encode_after(&self.hormone_config.prompt_prefix, text)
+    }
+
+    fn encode_after(&self, prefix: &str, text: &str) -> Result<Encoded> {
+        let encoded = self.tokenizer.encode(prefix, text, self.hormone_config.max_source_tokens)?;
         let ids = encoded.ids();
         let attention_mask = Tensor::ones((1, ids.len()), candle_core::DType::F32, &Device::Cpu)?;
         let hidden_states = self.t5.encode_text(&ids)?;

@@ -18,8 +18,6 @@ const NEAR_THE_END: i32 = 80;
 pub(super) fn Conversation(
     play: Playground,
     focus: RwSignal<Focus>,
-    /// The turn that the instruments show.
-    inspected: RwSignal<Option<u32>>,
     /// The reply word whose cross-attention is shown.
     chosen: RwSignal<Option<ReplyWord>>,
 ) -> impl IntoView {
@@ -74,7 +72,7 @@ pub(super) fn Conversation(
                 view! { <p class="recorded" data-testid="recorded-mark">{i18n.format(key, &[("model", &model)])}</p> }
             })}
             <For each=move || turns.get() key=|id| *id let(id)>
-                <TurnView play focus inspected chosen id />
+                <TurnView play focus chosen id />
                 {is_first(id).then(|| view! { <p class="legend">{move || i18n.text("lane.legend")}</p> })}
             </For>
         </div>

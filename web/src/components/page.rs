@@ -28,15 +28,12 @@ const SETTLE_MS: u32 = 160;
 #[component]
 pub(super) fn Page() -> impl IntoView {
     let play = Playground::new();
-    let Playground { session, controls, i18n, draft_text, .. } = play;
+    let Playground { session, controls, i18n, draft_text, inspected, .. } = play;
     let focus = RwSignal::new(Focus::default());
     renew_replies_when_settings_change(play);
     play.follow_address();
     play.start_worker();
 
-    // Examples are read from the first, messages from the last.
-    let inspected =
-        RwSignal::new(session.with_untracked(|session| session.turns.first().filter(|_| session.shows_examples).map(|turn| turn.id)));
     let chosen = RwSignal::new(None::<ReplyWord>);
     // What the instruments show: the text being written, else the chosen message, else the newest.
     let shown = Memo::new(move |_| {
@@ -72,7 +69,7 @@ pub(super) fn Page() -> impl IntoView {
         <main class="stage">
             <section class="talk" aria-label=move || i18n.text("talk.label")>
                 <Notices play />
-                <Conversation play focus inspected chosen />
+                <Conversation play focus chosen />
                 <Composer play ready=ready replying=replying />
             </section>
             <aside class="instruments" aria-label=move || i18n.text("instruments.label")>

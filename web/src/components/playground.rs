@@ -25,6 +25,8 @@ pub(super) struct Playground {
     pub(super) controls: Controls,
     /// The text in the composer.
     pub(super) draft_text: RwSignal<String>,
+    /// The message that the user chose for the instruments; `None`: the newest.
+    pub(super) inspected: RwSignal<Option<u32>>,
     /// The language.
     pub(super) i18n: I18n,
     inference: StoredValue<Option<Inference>, LocalStorage>,
@@ -38,8 +40,11 @@ impl Playground {
         preferences::tell_leaving_from_crashing();
         let link = address().unwrap_or_default();
         let Recording { model, turns, .. } = Recording::examples();
+        let session = Session::with_examples(model, turns);
         Self {
-            session: RwSignal::new(Session::with_examples(model, turns)),
+            // Examples are read from the first, messages from the last.
+            inspected: RwSignal::new(session.turns.first().map(|turn| turn.id)),
+            session: RwSignal::new(session),
             controls: Controls::new(link.settings),
             draft_text: RwSignal::new(link.text),
             i18n: I18n { locale: RwSignal::new(link.locale.unwrap_or_else(preferences::locale)) },
@@ -154,11 +159,14 @@ impl Playground {
         }
     }
 
-    /// Renews what the changed settings concern: the latest turn's replies, and the reading of the draft if tau is not that of `before`.
+    /// Renews what the changed settings concern: the replies of the turn that the instruments show, and the reading of the draft if tau is not that of `before`.
     pub(super) fn settings_changed(self, before: &Settings) {
         let settings = self.controls.settings_now();
         let tau_changed = before.attention_temperature != settings.attention_temperature;
-        if let Some(turn) = self.session.with_untracked(|session| session.latest().map(|turn| turn.id)) {
+        let inspected = self.inspected.get_untracked();
+        let turn =
+            self.session.with_untracked(|session| inspected.and_then(|id| session.turn(id)).or(session.latest()).map(|turn| turn.id));
+        if let Some(turn) = turn {
             self.act(Action::Regenerate { turn, settings });
         }
         if tau_changed {

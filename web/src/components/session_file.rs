@@ -26,6 +26,7 @@ pub(super) fn SessionTools(play: Playground) -> impl IntoView {
     let link_key = RwSignal::new("session.link");
     let failure = RwSignal::new(None::<String>);
     let empty = Memo::new(move |_| session.with(|session| session.turns.is_empty()));
+    let forgotten = Memo::new(move |_| session.with(|session| session.forgotten.is_some()));
     let turns = move || session.with_untracked(|session| session.turns.clone());
     // A browser that refuses a download says so itself.
     let save = move |name: &str, mime: &str, content: String| drop(text_file(name, mime, &content));
@@ -78,6 +79,12 @@ pub(super) fn SessionTools(play: Playground) -> impl IntoView {
                 <button class="quiet" data-testid="clear" disabled=empty on:click=move |_| play.act(Action::Clear)>{move || i18n.text("session.clear")}</button>
             </div>
         </div>
+        {move || forgotten.get().then(|| view! {
+            <div class="notice calm" role="status" data-testid="forgotten">
+                <p>{move || i18n.text("session.forgotten")}</p>
+                <button class="quiet" data-testid="bring-back" on:click=move |_| play.act(Action::BringBack)>{move || i18n.text("session.bring_back")}</button>
+            </div>
+        })}
         {move || failure.get().map(|reason| view! {
             <div class="notice" role="alert" data-testid="import-failed">
                 <p>{move || i18n.format("session.import_failed", &[("reason", &reason)])}</p>

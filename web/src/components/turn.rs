@@ -17,13 +17,11 @@ use crate::session::{Action, ReplyState, Turn};
 pub(super) fn TurnView(
     play: Playground,
     focus: RwSignal<Focus>,
-    /// The turn that the instruments show.
-    inspected: RwSignal<Option<u32>>,
     /// The reply word whose cross-attention is shown.
     chosen: RwSignal<Option<ReplyWord>>,
     id: u32,
 ) -> impl IntoView {
-    let Playground { session, i18n, .. } = play;
+    let Playground { session, inspected, i18n, .. } = play;
     let of_turn = move |pick: fn(&Turn) -> bool| Memo::new(move |_| session.with(|session| session.turn(id).is_some_and(pick)));
     let analysis = Memo::new(move |_| session.with(|session| session.turn(id).and_then(|turn| turn.analysis.clone())));
     let text = session.with_untracked(|session| session.turn(id).map(|turn| turn.text.clone())).unwrap_or_default();

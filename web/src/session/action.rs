@@ -52,6 +52,8 @@ pub enum Action {
     },
     /// Forget the conversation.
     Clear,
+    /// The conversation before, in place of an empty or an opened one.
+    BringBack,
     /// Close the error.
     CloseError,
     /// Close the error of the model that did not load.

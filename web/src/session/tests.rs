@@ -400,6 +400,39 @@ fn every_message_is_remembered_once_and_outlives_the_conversation() {
 }
 
 #[test]
+fn what_was_cleared_or_replaced_comes_back_as_it_was_until_the_next_message() {
+    let opened = || Action::Import { model: None, turns: vec![Turn::new(0, "elsewhere".into(), None, Vec::new())] };
+    for forget in [Action::Clear, opened()] {
+        let mut session = loaded();
+        complete(&mut session, "one");
+        let request = send(&mut session, "two");
+        token(&mut session, request, Lane::Baseline, "half");
+        session.begin(forget.clone());
+        say(&mut session, request, WorkerResponse::Cancelled);
+        session.begin(Action::BringBack);
+        let texts: Vec<&str> = session.turns.iter().map(|turn| turn.text.as_str()).collect();
+        assert_eq!(texts, ["one", "two"]);
+        let half = session.latest().and_then(|turn| turn.reply(Lane::Baseline)).expect("a reply");
+        assert_eq!((half.text.as_str(), half.state), ("half", ReplyState::Stopped));
+        assert!(!session.is_replying() && session.forgotten.is_none());
+
+        session.begin(forget);
+        complete(&mut session, "three");
+        assert!(session.forgotten.is_none() && session.begin(Action::BringBack).is_empty());
+        assert_eq!(session.latest().map(|turn| turn.text.as_str()), Some("three"));
+    }
+}
+
+#[test]
+fn examples_that_were_cleared_come_back_as_examples() {
+    let mut session = Session::with_examples(None, vec![Turn::new(1, "so good!".into(), Some(Arc::new(example())), Vec::new())]);
+    session.begin(Action::Clear);
+    assert!(session.turns.is_empty() && !session.shows_examples);
+    session.begin(Action::BringBack);
+    assert!(session.shows_examples && session.turns.len() == 1);
+}
+
+#[test]
 fn a_draft_can_be_read_while_replies_stream() {
     let mut session = loaded();
     let reply = send(&mut session, "so good!");

@@ -194,6 +194,11 @@ impl Turn {
         self.end(None, ReplyState::Failed);
     }
 
+    /// Nothing more will come.
+    pub(super) fn stop(&mut self) {
+        self.end(None, ReplyState::Stopped);
+    }
+
     fn end(&mut self, request: Option<RequestId>, state: ReplyState) {
         let concerned = |reply: &&mut Reply| reply.state.is_running() && (request.is_none() || reply.request == request);
         self.replies.iter_mut().filter(concerned).for_each(|reply| reply.state = state);

@@ -49,6 +49,10 @@ fn a_session_dropped_on_the_page_opens_and_any_other_file_is_refused_in_words() 
         let session = page.saved("helt-session.json")?;
         page.click("clear")?;
         page.wait_until("the conversation is empty", |view| view.turns.is_empty())?;
+        page.click("bring-back")?;
+        page.wait_until("the conversation is back", |view| view.turns.len() == 1)?;
+        page.click("clear")?;
+        page.wait_until("the conversation is empty again", |view| view.turns.is_empty())?;
         ensure!(page.drop_file("helt-session.json", &session)?, "Expected: the page says what will happen while a file hovers.");
         page.wait_until("the session is open", |view| view.latest().is_some_and(|turn| turn.message.contains("I GOT THE JOB!!!")))?;
         page.drop_file("notes.json", "{}")?;

@@ -4,10 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use anyhow::Result;
 use candle_core::{Device, Tensor, WithDType};
-use hormone_t5::{HormoneLevels, T5Config, TextTokenizer, TrainingTokenizer};
+use hormone_t5::{HormoneConfig, HormoneLevels, T5Config, TextTokenizer, Tone, TrainingTokenizer};
 
 use crate::evaluation::wording;
-use crate::loss::MarginCounts;
+use crate::loss::{MarginCounts, tones_of};
 use crate::mixture::{Example, Kind};
 
 /// An example as ids.
@@ -19,6 +19,8 @@ pub(crate) struct EncodedExample {
     /// What each target token counts in the loss.
     pub(crate) weights: Vec<f32>,
     pub(crate) target_levels: Option<HormoneLevels>,
+    /// `None`: what the target levels say.
+    pub(crate) target_tones: Option<[f32; Tone::ALL.len()]>,
     pub(crate) reply_levels: Option<HormoneLevels>,
     /// `None`: the learned alpha.
     pub(crate) alpha: Option<f32>,
@@ -26,14 +28,17 @@ pub(crate) struct EncodedExample {
 }
 
 impl EncodedExample {
-    pub(crate) fn new(example: &Example, tokenizer: &TrainingTokenizer, prompt_prefix: &str, max_tokens: usize) -> Result<Self> {
-        let source = tokenizer.ids(&format!("{prompt_prefix}{}", example.source), max_tokens)?;
+    /// Source and target are cut at `max_tokens`; `config` has the prefixes.
+    pub(crate) fn new(example: &Example, tokenizer: &TrainingTokenizer, config: &HormoneConfig, max_tokens: usize) -> Result<Self> {
+        let prefix = if example.kind == Kind::Voiced { &config.reply_prefix } else { &config.prompt_prefix };
+        let source = tokenizer.ids(&format!("{prefix}{}", example.source), max_tokens)?;
         let target = example.target.as_ref().map(|target| tokenizer.ids(target, max_tokens)).transpose()?.unwrap_or_default();
         Ok(Self {
             source,
             weights: vec![1.0; target.len()],
             target,
             target_levels: example.target_levels,
+            target_tones: example.target_tones,
             reply_levels: example.reply_levels,
             alpha: example.alpha,
             kind: example.kind,
@@ -94,6 +99,8 @@ pub(crate) struct Batch {
     pub(crate) target_levels: Tensor,
     /// `[B]`.
     pub(crate) target_levels_mask: Tensor,
+    /// `[B, tones]`: how likely each tone is; rows without target levels are masked with them.
+    pub(crate) target_tones: Tensor,
     /// `[B, N]`; rows without given levels are 0 and masked.
     pub(crate) reply_levels: Tensor,
     /// `[B]`.
@@ -141,6 +148,8 @@ impl Batch {
         };
         let (target_levels, target_levels_mask) = levels(&|example| example.target_levels)?;
         let (reply_levels, reply_levels_mask) = levels(&|example| example.reply_levels)?;
+        let tones =
+            examples.iter().map(|example| example.target_tones.unwrap_or_else(|| tones_of(example.target_levels.unwrap_or_default())));
         let supervised = examples.iter().filter_map(|example| example.target_levels);
         Ok(Self {
             input_ids: padded(&sources, pad)?,
@@ -150,6 +159,7 @@ impl Batch {
             label_weights: padded(&weights, 0.0)?,
             target_levels,
             target_levels_mask,
+            target_tones: Tensor::from_vec(tones.flatten().collect(), (rows, Tone::ALL.len()), &Device::Cpu)?,
             reply_levels,
             reply_levels_mask,
             alpha: Tensor::from_iter(examples.iter().map(|example| example.alpha.unwrap_or(0.0)), &Device::Cpu)?,
@@ -211,6 +221,7 @@ mod tests {
             target: vec![7, 1],
             weights: vec![1.0; 2],
             target_levels: None,
+            target_tones: None,
             reply_levels: None,
             alpha: Some(0.0),
             kind: Kind::Dialogue,
@@ -223,6 +234,47 @@ mod tests {
     }
 
     #[test]
+    fn only_a_reply_that_is_read_stands_behind_the_prefix_of_replies() -> Result<()> {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/models/hormone-t5-mini/tokenizer.json");
+        let tokenizer = TextTokenizer::from_json(&std::fs::read(path)?, 1)?.for_training();
+        let config = HormoneConfig { prompt_prefix: "say: ".into(), reply_prefix: "reply: ".into(), ..HormoneConfig::default() };
+        for kind in Kind::ALL {
+            let example = Example {
+                source: "what a good day".into(),
+                target: None,
+                target_levels: None,
+                target_tones: None,
+                reply_levels: None,
+                alpha: None,
+                kind,
+            };
+            let prefix = if kind == Kind::Voiced { "reply: " } else { "say: " };
+            let source = EncodedExample::new(&example, &tokenizer, &config, 64)?.source;
+            assert_eq!(source, tokenizer.ids(&format!("{prefix}what a good day"), 64)?, "{kind:?}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn tones_are_those_of_a_teacher_or_else_those_of_the_target_levels() -> Result<()> {
+        let config = T5Config::from_json(br#"{"vocab_size":20,"d_model":32,"d_kv":8,"d_ff":32,"num_layers":1,"num_heads":2}"#)?;
+        let read = |target_tones| EncodedExample {
+            source: vec![3, 1],
+            target: Vec::new(),
+            weights: Vec::new(),
+            target_levels: Some(Tone::Sad.levels()),
+            target_tones,
+            reply_levels: None,
+            alpha: None,
+            kind: Kind::Levels,
+        };
+        let taught = [0.25, 0.5, 0.0, 0.25, 0.0];
+        let tones: Vec<Vec<f32>> = Batch::new(&[read(Some(taught)), read(None)], &config)?.target_tones.to_vec2()?;
+        assert_eq!(tones, [taught, tones_of(Tone::Sad.levels())]);
+        Ok(())
+    }
+
+    #[test]
     fn words_taken_up_from_the_message_count_more_in_any_case_and_the_rest_counts_once() -> Result<()> {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/models/hormone-t5-mini/tokenizer.json");
         let tokenizer = TextTokenizer::from_json(&std::fs::read(path)?, 1)?;
@@ -230,11 +282,12 @@ mod tests {
             source: "what a good day".into(),
             target: Some("Good, may every day be so.".into()),
             target_levels: None,
+            target_tones: None,
             reply_levels: None,
             alpha: None,
             kind: Kind::Dialogue,
         };
-        let plain = EncodedExample::new(&example, &tokenizer.for_training(), "", 64)?;
+        let plain = EncodedExample::new(&example, &tokenizer.for_training(), &HormoneConfig::default(), 64)?;
         assert!(plain.weights.iter().all(|weight| *weight == 1.0));
         let weighted = plain.clone().with_copies_weighted(&ContentWords::new(&tokenizer), 3.0);
         let heavy: Vec<String> = weighted

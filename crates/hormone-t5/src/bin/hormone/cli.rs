@@ -54,6 +54,9 @@ pub(crate) struct TextArguments {
     /// Our own single exchanges.
     #[arg(long, default_value = "assets/data/exchanges.jsonl")]
     pub(crate) exchanges: PathBuf,
+    /// Texts that a teacher has read (scripts/sentence_teacher.py), to be learnt from in place of the word teacher's.
+    #[arg(long)]
+    pub(crate) taught: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -9,6 +9,7 @@ mod goemotions;
 mod label_levels;
 mod sentences;
 mod small_talk;
+mod taught;
 
 use std::fmt;
 use std::fs;
@@ -18,6 +19,7 @@ use anyhow::{Context, Result};
 use hormone_t5::{HormoneLevels, Tone};
 
 pub(crate) use cleaning::{is_coarse, is_emoji, share_a_word, tidy, word_count};
+pub(crate) use taught::TaughtText;
 
 /// A message and what the other person said next.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -86,6 +88,8 @@ pub(crate) struct Corpora {
     pub(crate) tatoeba: Vec<String>,
     /// Sentences of children's books.
     pub(crate) storybooks: Vec<String>,
+    /// Texts that a teacher has read; none unless they were asked for.
+    pub(crate) taught: Vec<TaughtText>,
 }
 
 impl Corpora {
@@ -109,6 +113,7 @@ impl Corpora {
             common_voice: sentences::common_voice(&data.join("common-voice-en"))?,
             tatoeba: sentences::tatoeba(&data.join("tatoeba"))?,
             storybooks: sentences::storybooks(&data.join("storybooks"))?,
+            taught: Vec::new(),
         })
     }
 

@@ -24,6 +24,8 @@ pub(crate) struct HeldOut {
     own: Vec<Batch>,
     /// Labelled texts of others.
     labelled: Vec<Batch>,
+    /// Replies, to be read.
+    voiced: Vec<Batch>,
     /// Messages with a reply.
     replies: Vec<Batch>,
 }
@@ -52,6 +54,12 @@ pub(crate) struct HeldOutReport {
     /// The same among the messages that were written for this project.
     #[serde(default)]
     pub(crate) own_tone_accuracy: f64,
+    /// The same among labelled texts of others.
+    #[serde(default)]
+    pub(crate) labelled_tone_accuracy: f64,
+    /// Share of replies whose nearest tone is the one that they were written in.
+    #[serde(default)]
+    pub(crate) voiced_tone_accuracy: f64,
     /// Mean over the tones of the F1 of nearest tone.
     pub(crate) tone_macro_f1: f64,
     /// Replies' tokens.
@@ -72,9 +80,11 @@ impl fmt::Display for HeldOutReport {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             formatter,
-            "held out: tone {:.1} % (own messages {:.1} %), level MSE {:.4}, reply loss {:.3}, conditional gain {:.3}",
+            "held out: tone {:.1} % (own messages {:.1} %, labelled texts {:.1} %), replies read {:.1} %, level MSE {:.4}, reply loss {:.3}, conditional gain {:.3}",
             100.0 * self.tone_accuracy,
             100.0 * self.own_tone_accuracy,
+            100.0 * self.labelled_tone_accuracy,
+            100.0 * self.voiced_tone_accuracy,
             self.level_mse,
             self.sequence_loss,
             self.conditional_gain
@@ -92,7 +102,8 @@ impl HeldOut {
         };
         Ok(Self {
             own: batches(&|example| example.target_levels.is_some() && example.kind == Kind::Dialogue)?,
-            labelled: batches(&|example| example.target_levels.is_some() && example.kind != Kind::Dialogue)?,
+            labelled: batches(&|example| example.target_levels.is_some() && !matches!(example.kind, Kind::Dialogue | Kind::Voiced))?,
+            voiced: batches(&|example| example.kind == Kind::Voiced)?,
             replies: batches(&|example| !example.target.is_empty())?,
         })
     }
@@ -115,7 +126,10 @@ impl HeldOut {
         };
         let own = read(&self.own)?;
         report.own_tone_accuracy = tone_accuracy(&tones(&own));
-        let rows = [own, read(&self.labelled)?].concat();
+        let labelled = read(&self.labelled)?;
+        report.labelled_tone_accuracy = tone_accuracy(&tones(&labelled));
+        report.voiced_tone_accuracy = tone_accuracy(&tones(&read(&self.voiced)?));
+        let rows = [own, labelled].concat();
         report.level_rows = rows.len();
         report.hormones = Hormone::ALL.into_iter().map(|hormone| hormone_report(&rows, hormone)).collect();
         report.level_mse = report.hormones.iter().map(|hormone| hormone.mse).sum::<f64>() / report.hormones.len().max(1) as f64;
@@ -215,20 +229,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn own_messages_are_counted_apart_from_labelled_texts() {
+    fn own_messages_labelled_texts_and_replies_are_counted_apart() {
         let example = |kind| EncodedExample {
             source: vec![3, 1],
             target: Vec::new(),
             weights: Vec::new(),
             target_levels: Some(Tone::Sad.levels()),
+            target_tones: None,
             reply_levels: None,
             alpha: Some(0.0),
             kind,
         };
         let config =
             T5Config::from_json(br#"{"vocab_size":8,"d_model":8,"d_kv":4,"d_ff":8,"num_layers":1,"num_heads":2}"#).expect("a shape");
-        let held_out = HeldOut::new(&[example(Kind::Dialogue), example(Kind::Levels), example(Kind::Levels)], &config).expect("batches");
-        assert_eq!([&held_out.own, &held_out.labelled].map(|batches| batches[0].counts.level_rows), [1, 2]);
+        let kinds = [Kind::Dialogue, Kind::Levels, Kind::Levels, Kind::Voiced, Kind::Voiced, Kind::Voiced];
+        let held_out = HeldOut::new(&kinds.map(example), &config).expect("batches");
+        let rows = [&held_out.own, &held_out.labelled, &held_out.voiced].map(|batches| batches[0].counts.level_rows);
+        assert_eq!(rows, [1, 2, 3]);
         assert_eq!(tone_accuracy(&[(Tone::Sad, Tone::Sad), (Tone::Rude, Tone::Sad)]), 0.5);
     }
 

@@ -166,7 +166,7 @@ fn perplexity(model: &HormoneT5, dialogues: &[Dialogue]) -> Result<(f64, f64)> {
     let tokenizer = model.tokenizer().for_training();
     let settings = model.hormone_config();
     let examples = dialogues.iter().flat_map(Example::of_every_strength);
-    let encode = |example: Example| EncodedExample::new(&example, &tokenizer, &settings.prompt_prefix, settings.max_source_tokens);
+    let encode = |example: Example| EncodedExample::new(&example, &tokenizer, settings, settings.max_source_tokens);
     let examples = examples.map(encode).collect::<Result<Vec<_>>>()?;
     let parts = Model {
         t5: model.t5().clone(),

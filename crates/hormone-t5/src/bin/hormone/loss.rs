@@ -10,8 +10,9 @@
 //!
 //! Source: HELT (arXiv:2605.13858). Every mean is a sum over a count that the caller gives, so that parts of a batch add up to the whole.
 
-use candle_core::{Device, Tensor};
-use hormone_t5::{Result, ops};
+use candle_core::{D, Device, Tensor};
+use hormone_t5::hormone_block::levels_tensor;
+use hormone_t5::{HormoneLevels, Result, Tone, ops};
 
 /// Weight of the hormone loss.
 pub(crate) const HORMONE_WEIGHT: f64 = 5.0;
@@ -75,6 +76,27 @@ pub(crate) fn level_mse(levels: &Tensor, targets: &Tensor, mask: &Tensor, count:
 /// least half-way between them and this at the likelier one.
 pub(crate) fn level_mae(levels: &Tensor, targets: &Tensor, mask: &Tensor, count: f64) -> Result<Tensor> {
     mean_of_rows(&(levels - targets)?.abs()?, mask, count)
+}
+
+/// How quickly a tone becomes unlikely with its squared distance: at the levels of one tone, no other has more than a hundredth.
+const TONE_TEMPERATURE: f64 = 0.15;
+
+/// Cross-entropy of the tones `wanted [B, tones]` under those of `levels [B, N]`, where a tone is the likelier the nearer its levels are:
+/// `p(tone) = softmax(-|h - h_tone|^2 / T)`. Which tone is nearest is what the squared error of single levels says little about.
+pub(crate) fn tone_loss(levels: &Tensor, wanted: &Tensor, mask: &Tensor, count: f64) -> Result<Tensor> {
+    let tones = levels_tensor(&Tone::ALL.map(Tone::levels))?.unsqueeze(0)?; // [1, tones, N]
+    let distances = levels.unsqueeze(1)?.broadcast_sub(&tones)?.sqr()?.sum(D::Minus1)?;
+    let scores = (distances / -TONE_TEMPERATURE)?;
+    let max = scores.max_keepdim(1)?.detach();
+    let log_sum = (scores.broadcast_sub(&max)?.exp()?.sum_keepdim(1)?.log()? + max)?; // [B, 1]
+    mean_of_rows(&(wanted * log_sum.broadcast_sub(&scores)?)?, mask, count)
+}
+
+/// How likely each tone is at `levels`, as [`tone_loss`] sees it.
+pub(crate) fn tones_of(levels: HormoneLevels) -> [f32; Tone::ALL.len()] {
+    let near = Tone::ALL.map(|tone| (-levels.distance(tone.levels()).powi(2) / TONE_TEMPERATURE as f32).exp());
+    let sum = near.iter().sum::<f32>().max(f32::MIN_POSITIVE);
+    near.map(|near| near / sum)
 }
 
 /// Sum of `values [B, N]` over the rows where `mask [B]` is 1, over `count`.
@@ -171,6 +193,32 @@ mod tests {
         assert!(pull(0.7, level_mse)?.abs() < 1e-6 && pull(0.7, level_mae)? < -0.4);
         assert!(pull(0.95, level_mae)? > 0.9);
         Ok(())
+    }
+
+    #[test]
+    fn the_tone_loss_falls_as_the_right_tone_comes_nearest_and_is_least_at_the_likelier_of_two() -> Result<()> {
+        let levels = |tone: Tone| levels_tensor(&[tone.levels()]);
+        let mask = Tensor::ones(1, candle_core::DType::F32, &Device::Cpu)?;
+        let wanted = |tones: [f32; 5]| Tensor::new(&[tones], &Device::Cpu);
+        let (sad, rude) = (levels(Tone::Sad)?, levels(Tone::Rude)?);
+        let between = |share: f64| -> Result<f32> {
+            let levels = ((&sad * share)? + (&rude * (1.0 - share))?)?;
+            Ok(tone_loss(&levels, &wanted(tones_of(Tone::Sad.levels()))?, &mask, 1.0)?.to_scalar()?)
+        };
+        let losses = [0.0, 0.3, 0.5, 0.7, 1.0].map(|share| between(share).expect("a loss"));
+        assert!(losses.is_sorted_by(|before, after| before > after) && losses[4] < 0.06, "{losses:?}");
+        let read_as =
+            |tone: Tone| -> Result<f32> { Ok(tone_loss(&levels(tone)?, &wanted([0.4, 0.6, 0.0, 0.0, 0.0])?, &mask, 1.0)?.to_scalar()?) };
+        assert!(read_as(Tone::Neutral)? < read_as(Tone::Friendly)?);
+        Ok(())
+    }
+
+    #[test]
+    fn each_tone_is_all_but_certain_at_its_own_levels() {
+        for (place, tone) in Tone::ALL.into_iter().enumerate() {
+            let tones = tones_of(tone.levels());
+            assert!(tones[place] > 0.98 && (tones.iter().sum::<f32>() - 1.0).abs() < 1e-5, "{tone:?}: {tones:?}");
+        }
     }
 
     #[test]

@@ -21,7 +21,7 @@ use serde::Serialize;
 use crate::corpora::{Corpora, LabelledText, TurnPair, is_coarse, share_a_word};
 use crate::dialogues::{Dialogue, Exchange, Exchanges, SPLIT_SEED, Split, SurfaceShares, stable_hash, vary, with_other_name};
 use crate::reflection::Frames;
-use crate::teacher::WordTeacher;
+use crate::teacher::{WordTeacher, levels_of};
 pub(crate) use config::MixtureConfig;
 use own::OwnTexts;
 use reflections::{Reflected, Reflections};
@@ -36,6 +36,8 @@ pub(crate) struct Example {
     pub(crate) target: Option<String>,
     /// The levels the block is to predict, where they are known.
     pub(crate) target_levels: Option<HormoneLevels>,
+    /// How likely each tone is in the order of [`Tone::ALL`], where a teacher said so; `None`: what the target levels say.
+    pub(crate) target_tones: Option<[f32; Tone::ALL.len()]>,
     /// The levels that modulate the decoder; `None`: those that the block predicts.
     pub(crate) reply_levels: Option<HormoneLevels>,
     /// Strength of the modulation; 0 is the plain T5, `None` the learned one.
@@ -58,13 +60,16 @@ pub(crate) enum Kind {
     NextTurn,
     /// Lost words to be filled in.
     Denoise,
+    /// A reply, written or reflective, to be read for the levels that it shows.
+    Voiced,
     /// The message itself, typed cleanly: reading every word, whatever the levels.
     Repeat,
 }
 
 impl Kind {
     /// All, in the order of [`MixtureConfig::weights`].
-    pub(crate) const ALL: [Self; 6] = [Self::Levels, Self::Reflection, Self::Dialogue, Self::NextTurn, Self::Denoise, Self::Repeat];
+    pub(crate) const ALL: [Self; 7] =
+        [Self::Levels, Self::Reflection, Self::Dialogue, Self::NextTurn, Self::Denoise, Self::Repeat, Self::Voiced];
 }
 
 impl Example {
@@ -74,6 +79,7 @@ impl Example {
             source: dialogue.input.clone(),
             target: Some(dialogue.strong.clone()),
             target_levels: Some(dialogue.tone.levels()),
+            target_tones: None,
             reply_levels: None,
             alpha: None,
             kind: Kind::Dialogue,
@@ -97,9 +103,14 @@ impl Example {
         Some(Self::unanswered(row.text.clone(), Some(row.tone?.levels())))
     }
 
+    /// A reply to be read.
+    fn voiced(reply: String, levels: HormoneLevels) -> Self {
+        Self { kind: Kind::Voiced, ..Self::unanswered(reply, Some(levels)) }
+    }
+
     /// A text of which only the levels are asked for.
     fn unanswered(source: String, target_levels: Option<HormoneLevels>) -> Self {
-        Self { source, target: None, target_levels, reply_levels: None, alpha: Some(0.0), kind: Kind::Levels }
+        Self { source, target: None, target_levels, target_tones: None, reply_levels: None, alpha: Some(0.0), kind: Kind::Levels }
     }
 }
 
@@ -159,6 +170,7 @@ impl Mixture {
             tinystories,
             storybooks,
             persona_facts,
+            taught,
             ..
         } = corpora;
         // Small talk that takes nothing up from the message teaches to ignore it.
@@ -168,6 +180,9 @@ impl Mixture {
         let mut sentences = [common_voice, tatoeba, tinystories.train, storybooks, persona_facts].concat();
         sentences.retain(|sentence| !is_held_out(sentence));
         let taught = (config.taught_levels > 0.0).then(|| {
+            if !taught.is_empty() {
+                return Taught::as_they_come(taught.into_iter().filter(|taught| !is_held_out(&taught.text)).collect());
+            }
             let teacher = teacher(&split, &exchanges);
             let said = turns.iter().flatten().map(|pair| pair.message.clone());
             Taught::new(&teacher, sentences.iter().cloned().chain(said))
@@ -215,22 +230,24 @@ impl Mixture {
             Kind::NextTurn => self.next_turn(rng),
             Kind::Denoise => self.denoise(rng),
             Kind::Repeat => self.repeat(rng),
+            Kind::Voiced => self.voiced(rng),
         }
     }
 
     fn labelled_text(&self, rng: &mut ChaCha8Rng) -> Example {
         if rng.random_bool(self.config.own_levels) {
-            let (message, levels) = self.own_text(rng);
+            let (message, levels) = self.own.message(rng);
             let message = with_other_name(&[&message], rng).concat();
             return Example::unanswered(
                 vary(&without_words(&message, self.config.lost_words, rng), SurfaceShares::FULL, rng),
                 Some(levels),
             );
         }
-        if let Some((text, levels)) =
+        if let Some((text, tones)) =
             self.taught.as_ref().filter(|_| rng.random_bool(self.config.taught_levels)).and_then(|taught| taught.draw(rng))
         {
-            return Example::unanswered(vary(&without_words(text, self.config.lost_words, rng), SurfaceShares::LIGHT, rng), Some(levels));
+            let source = vary(&without_words(text, self.config.lost_words, rng), SurfaceShares::LIGHT, rng);
+            return Example { target_tones: Some(*tones), ..Example::unanswered(source, Some(levels_of(tones))) };
         }
         let rows = &self.labelled[self.tones.sample(rng)];
         let row = &rows[rng.random_range(0..rows.len())];
@@ -241,14 +258,10 @@ impl Mixture {
         Example::unanswered(vary(&without_words(&row.text, self.config.lost_words, rng), SurfaceShares::LIGHT, rng), row.levels)
     }
 
-    /// A message of our own; or a reply, written or reflective, with the levels that it shows.
-    fn own_text(&self, rng: &mut ChaCha8Rng) -> (String, HormoneLevels) {
-        let voiced = match rng.random_bool(self.config.voiced_replies) {
-            true if rng.random_bool(0.5) => self.reflections.voiced(rng),
-            true => self.own.voiced(rng),
-            false => None,
-        };
-        voiced.unwrap_or_else(|| self.own.message(rng))
+    fn voiced(&self, rng: &mut ChaCha8Rng) -> Example {
+        let reflective = if rng.random_bool(0.5) { self.reflections.voiced(&self.config, rng) } else { None };
+        let (reply, levels) = reflective.unwrap_or_else(|| self.own.voiced(rng));
+        Example::voiced(reply, levels)
     }
 
     fn next_turn(&self, rng: &mut ChaCha8Rng) -> Example {
@@ -267,6 +280,7 @@ impl Mixture {
             source,
             target: Some(pair.reply.clone()),
             target_levels: None,
+            target_tones: None,
             reply_levels: levels,
             alpha: Some(alpha),
             kind: Kind::NextTurn,
@@ -280,6 +294,7 @@ impl Mixture {
             source: corrupted.source,
             target: Some(corrupted.target),
             target_levels: None,
+            target_tones: None,
             reply_levels: None,
             alpha: Some(0.0),
             kind: Kind::Denoise,
@@ -293,6 +308,7 @@ impl Mixture {
             source: vary(sentence, SurfaceShares::FULL, rng),
             target: Some(sentence.clone()),
             target_levels: None,
+            target_tones: None,
             reply_levels: tone.map(|tone| jittered(tone, self.config.level_jitter, rng)),
             alpha: Some(if tone.is_some() { rng.random_range(MILD_ALPHA.start..=*STRONG_ALPHA.end()) } else { 0.0 }),
             kind: Kind::Repeat,
@@ -352,6 +368,9 @@ fn held_out(corpora: &Corpora, split: &Split, exchanges: &[Exchange], reflection
     }
     examples.extend(exchanges.iter().flat_map(Example::of_exchange));
     examples.extend(reflections.held_out(unseen));
+    // A mild reply is as near to neutral as to its tone.
+    let plain = own::voiced(&split.validation, exchanges).into_iter().filter(|(_, levels)| Tone::nearest(*levels).levels() == *levels);
+    examples.extend(plain.map(|(reply, levels)| Example::voiced(reply, levels)));
     examples.retain(|example| example.target.as_deref().is_none_or(|reply| !is_coarse(reply)));
     examples
 }

@@ -20,7 +20,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::batch::{ContentWords, EncodedExample};
 use crate::checkpoint::ModelFolder;
 use crate::cli::{ExamplesArguments, PretrainArguments, RunArguments, StageArguments, TextArguments, TokenizerArguments};
-use crate::corpora::Corpora;
+use crate::corpora::{Corpora, TaughtText};
 use crate::dialogues::{self, Dialogue, Exchanges, SPLIT_SEED, Split};
 use crate::evaluate::HeldOut;
 use crate::mixture::{Example, Mixture};
@@ -67,7 +67,11 @@ pub(crate) fn examples(arguments: &ExamplesArguments) -> Result<()> {
 fn mixture(config: &StageConfig, texts: &TextArguments) -> Result<Mixture> {
     let split = Split::new(dialogues::load(&texts.dialogues)?, SPLIT_SEED);
     let exchanges = Exchanges::load(&texts.exchanges, SPLIT_SEED)?;
-    Mixture::new(Corpora::load(&texts.data)?, split, exchanges, config.mixture.clone(), config.seed)
+    let mut corpora = Corpora::load(&texts.data)?;
+    if let Some(path) = &texts.taught {
+        corpora.taught = TaughtText::read(path)?;
+    }
+    Mixture::new(corpora, split, exchanges, config.mixture.clone(), config.seed)
 }
 
 /// Stage 1: from random weights, learn to read.
@@ -103,7 +107,10 @@ fn next_stage(stage: &'static str, arguments: &StageArguments) -> Result<()> {
         let from = arguments.from.as_ref().context("expected --from, the run folder of the stage before, or --resume")?;
         let from = ModelFolder::new(from);
         from.state()?.check_gate().with_context(|| format!("{} cannot be built on", from.path().display()))?;
-        let setup = Setup::read(&from)?;
+        let mut setup = Setup::read(&from)?;
+        if let Some(prefix) = &config.reply_prefix {
+            setup.hormone_config.reply_prefix.clone_from(prefix);
+        }
         if config.recentre_embedding {
             recentre_embedding(&setup.variables, setup.t5_config.d_model)?;
         }
@@ -160,7 +167,8 @@ fn train_on_mixture(
     folder.save_setup(&trainer.config, &trainer.hormone_config, &setup.tokenizer)?;
 
     let mixture = mixture(config, texts)?;
-    let encode = |example: &Example| EncodedExample::new(example, &tokenizer, "", config.max_tokens);
+    let hormone_config = trainer.hormone_config.clone();
+    let encode = |example: &Example| EncodedExample::new(example, &tokenizer, &hormone_config, config.max_tokens);
     let held_out = mixture.held_out().iter().map(encode).collect::<Result<Vec<_>>>()?;
     let held_out = HeldOut::new(&held_out, &trainer.config)?;
     let schedule =
@@ -244,7 +252,8 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let config = StageConfig::read(&root.join(format!("configs/{stage}.toml")))?;
         let own = |file: &str| root.join("../../assets/data").join(file);
-        let texts = TextArguments { data: data.to_path_buf(), dialogues: own("dialogues.jsonl"), exchanges: own("exchanges.jsonl") };
+        let texts =
+            TextArguments { data: data.to_path_buf(), dialogues: own("dialogues.jsonl"), exchanges: own("exchanges.jsonl"), taught: None };
         let mixture = mixture(&config, &texts)?;
         let replies = |examples: &[Example]| {
             examples.iter().filter(|example| example.kind == Kind::Dialogue).filter_map(|example| example.target.clone()).collect()

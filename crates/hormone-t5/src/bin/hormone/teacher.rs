@@ -72,12 +72,9 @@ impl WordTeacher {
         self.probabilities_of(&self.weighted(counts(text)))
     }
 
-    /// The tones' levels, weighted by how likely they are.
+    /// The levels of what it reads in a text.
     pub(crate) fn levels(&self, text: &str) -> HormoneLevels {
-        let sharp = self.probabilities(text).map(|probability| probability.powi(SHARPNESS));
-        let sum: f32 = sharp.iter().sum();
-        let levels = Tone::ALL.map(|tone| tone.levels().to_array());
-        HormoneLevels::from(std::array::from_fn(|place| levels.iter().zip(sharp).map(|(levels, share)| levels[place] * share / sum).sum()))
+        levels_of(&self.probabilities(text))
     }
 
     fn probabilities_of(&self, features: &[(u32, f32)]) -> [f32; TONES] {
@@ -105,6 +102,14 @@ impl WordTeacher {
         }
         features
     }
+}
+
+/// The tones' levels, weighted by how likely they are, in the order of [`Tone::ALL`].
+pub(crate) fn levels_of(probabilities: &[f32; TONES]) -> HormoneLevels {
+    let sharp = probabilities.map(|probability| probability.powi(SHARPNESS));
+    let sum = sharp.iter().sum::<f32>().max(f32::MIN_POSITIVE);
+    let levels = Tone::ALL.map(|tone| tone.levels().to_array());
+    HormoneLevels::from(std::array::from_fn(|place| levels.iter().zip(sharp).map(|(levels, share)| levels[place] * share / sum).sum()))
 }
 
 fn step(weights: &mut [f32; TONES], squares: &mut [f32; TONES], errors: &[f32; TONES], value: f32) {

@@ -35,6 +35,7 @@ pub(crate) struct Losses {
     pub(crate) repetition: Tensor,
     pub(crate) level_mse: Tensor,
     pub(crate) level_mae: Tensor,
+    pub(crate) tone: Tensor,
     pub(crate) margin: Tensor,
     pub(crate) diversity: Tensor,
     /// Share of supervised levels within 0.15 of their target; no gradient.
@@ -61,6 +62,8 @@ pub(crate) struct Objective {
     pub(crate) hormone_weight: f64,
     /// Weight of the absolute error within it, beside the squared one.
     pub(crate) mae_weight: f64,
+    /// Weight of the tones' cross-entropy within it.
+    pub(crate) tone_weight: f64,
     /// Weight of the margin loss within it.
     pub(crate) margin_weight: f64,
     /// Weight of the diversity loss.
@@ -73,6 +76,7 @@ impl Objective {
         repetition_weight: 0.0,
         hormone_weight: loss::HORMONE_WEIGHT,
         mae_weight: 0.0,
+        tone_weight: 0.0,
         margin_weight: loss::MARGIN_WEIGHT,
         diversity_weight: loss::DIVERSITY_WEIGHT,
     };
@@ -114,6 +118,7 @@ impl Model {
             repetition,
             level_mse: loss::level_mse(&levels, &batch.target_levels, &batch.target_levels_mask, level_values)?,
             level_mae: loss::level_mae(&levels, &batch.target_levels, &batch.target_levels_mask, level_values)?,
+            tone: loss::tone_loss(&levels, &batch.target_tones, &batch.target_levels_mask, counts.level_rows.max(1) as f64)?,
             margin: loss::margin_loss(&levels, &batch.target_levels, &batch.target_levels_mask, counts.margins)?,
             diversity: loss::diversity_loss(&self.block.queries()?)?,
             levels_within: within.sum_all()?.to_scalar::<f32>()? / level_values as f32,
@@ -151,7 +156,8 @@ fn cost(bucket: &Batch) -> usize {
 impl Losses {
     /// The weighted sum; `share` of the diversity loss, which does not depend on the batch.
     pub(crate) fn total(&self, objective: Objective, share: f64) -> Result<Tensor> {
-        let hormone = ((&self.level_mse + (&self.level_mae * objective.mae_weight)?)? + (&self.margin * objective.margin_weight)?)?;
+        let errors = (&self.level_mse + (&self.level_mae * objective.mae_weight)?)?;
+        let hormone = ((errors + (&self.tone * objective.tone_weight)?)? + (&self.margin * objective.margin_weight)?)?;
         let replies = (&self.sequence + (&self.repetition * objective.repetition_weight)?)?;
         let total = (replies + (hormone * objective.hormone_weight)?)?;
         Ok((total + (&self.diversity * (objective.diversity_weight * share))?)?)

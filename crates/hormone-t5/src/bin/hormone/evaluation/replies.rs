@@ -1,4 +1,5 @@
-//! Whether the levels cause the replies: greedy replies under different strengths and levels, read back by the block itself.
+//! Whether the levels cause the replies: greedy replies under different strengths and levels, read back by the block itself (as replies, see
+//! `HormoneConfig::reply_prefix`).
 
 use std::collections::HashSet;
 
@@ -104,7 +105,7 @@ impl ReplyFigures {
 
 fn answer(model: &HormoneT5, prompt: &str) -> Result<Answered> {
     let read = |text: &str| -> Result<Option<HormoneLevels>> {
-        if text.trim().is_empty() { Ok(None) } else { Ok(Some(model.analyze(text)?.levels)) }
+        if text.trim().is_empty() { Ok(None) } else { Ok(Some(model.analyze_reply(text)?.levels)) }
     };
     let encoded = model.encode(prompt)?;
     let at_alphas = ALPHAS.iter().map(|alpha| {

@@ -19,6 +19,8 @@ pub(crate) struct MixtureConfig {
     pub(crate) denoise: f64,
     /// Weight of messages to be repeated.
     pub(crate) repeat: f64,
+    /// Weight of replies, written and reflective ones, to be read for the levels that they show.
+    pub(crate) voiced: f64,
     /// Share of flat replies at alpha 0 among reflections and dialogues.
     pub(crate) flat: f64,
     /// Share of reflections of our own messages among all.
@@ -39,8 +41,6 @@ pub(crate) struct MixtureConfig {
     pub(crate) own_levels: f64,
     /// Share of texts that the word teacher read among the other level examples.
     pub(crate) taught_levels: f64,
-    /// Share of replies, written and reflective ones, with the tone they show, among our own level examples.
-    pub(crate) voiced_replies: f64,
     /// Share of words lost from messages of which only the levels are learnt: what a few words show should not hang on one of them.
     pub(crate) lost_words: f64,
     /// How evenly the tones of labelled texts are drawn: 0 as they come, 1 all alike.
@@ -58,6 +58,7 @@ impl Default for MixtureConfig {
             next_turn: 0.10,
             denoise: 0.03,
             repeat: 0.03,
+            voiced: 0.0,
             flat: 0.25,
             own_reflections: 0.0,
             faint_flat: 0.0,
@@ -68,7 +69,6 @@ impl Default for MixtureConfig {
             reflected_levels: 0.5,
             own_levels: 0.0,
             taught_levels: 0.0,
-            voiced_replies: 0.0,
             lost_words: 0.0,
             tone_balance: 0.3,
             level_jitter: 0.04,
@@ -78,8 +78,8 @@ impl Default for MixtureConfig {
 
 impl MixtureConfig {
     /// Weights in the order of [`super::Kind::ALL`].
-    pub(super) fn weights(&self) -> [f64; 6] {
-        [self.levels, self.reflection, self.dialogue, self.next_turn, self.denoise, self.repeat]
+    pub(super) fn weights(&self) -> [f64; 7] {
+        [self.levels, self.reflection, self.dialogue, self.next_turn, self.denoise, self.repeat, self.voiced]
     }
 
     pub(super) fn check(&self) -> Result<()> {
@@ -95,7 +95,6 @@ impl MixtureConfig {
             ("reflected_levels", self.reflected_levels),
             ("own_levels", self.own_levels),
             ("taught_levels", self.taught_levels),
-            ("voiced_replies", self.voiced_replies),
             ("lost_words", self.lost_words),
             ("tone_balance", self.tone_balance),
             ("level_jitter", f64::from(self.level_jitter)),

@@ -37,8 +37,8 @@ impl OwnTexts {
     }
 
     /// A reply, which shows its voice as a message would.
-    pub(super) fn voiced(&self, rng: &mut ChaCha8Rng) -> Option<(String, HormoneLevels)> {
-        self.voiced.choose(rng).cloned()
+    pub(super) fn voiced(&self, rng: &mut ChaCha8Rng) -> (String, HormoneLevels) {
+        self.voiced[rng.random_range(0..self.voiced.len())].clone()
     }
 
     /// A message with one of its replies, under the levels and the strength that it was written for.
@@ -85,13 +85,22 @@ impl Example {
     pub(super) fn of_exchange(exchange: &Exchange) -> Vec<Self> {
         if exchange.replies.is_empty() {
             let (source, target_levels) = (exchange.input.clone(), Some(exchange.tone.levels()));
-            return vec![Self { source, target: None, target_levels, reply_levels: None, alpha: Some(0.0), kind: Kind::Dialogue }];
+            return vec![Self {
+                source,
+                target: None,
+                target_levels,
+                target_tones: None,
+                reply_levels: None,
+                alpha: Some(0.0),
+                kind: Kind::Dialogue,
+            }];
         }
         let replies = exchange.replies.iter().enumerate();
         let examples = replies.map(|(index, (voice, reply))| Self {
             source: exchange.input.clone(),
             target: Some(reply.clone()),
             target_levels: (index == 0).then(|| exchange.tone.levels()),
+            target_tones: None,
             reply_levels: voice.tone().map(Tone::levels),
             alpha: Some(match voice {
                 Voice::Flat => 0.0,
@@ -119,10 +128,19 @@ fn written(
     let reply_levels = reply_tone.filter(|_| !predicted).map(|tone| jittered(tone, config.level_jitter, rng));
     let mut texts = with_other_name(&[message, reply], rng).into_iter();
     let source = vary(&texts.next().unwrap_or_default(), SurfaceShares::LIGHT, rng);
-    Example { source, target: texts.next(), target_levels: Some(own.levels()), reply_levels, alpha, kind: Kind::Dialogue }
+    Example {
+        source,
+        target: texts.next(),
+        target_levels: Some(own.levels()),
+        target_tones: None,
+        reply_levels,
+        alpha,
+        kind: Kind::Dialogue,
+    }
 }
 
-fn voiced(dialogues: &[Dialogue], exchanges: &[Exchange]) -> Vec<(String, HormoneLevels)> {
+/// All replies with the levels that they show.
+pub(super) fn voiced(dialogues: &[Dialogue], exchanges: &[Exchange]) -> Vec<(String, HormoneLevels)> {
     let of_dialogues = dialogues.iter().flat_map(|dialogue| {
         let strong = Tone::ALL.into_iter().filter_map(|tone| Some((dialogue.strong_reply(tone)?.to_string(), tone.levels())));
         strong.chain([(dialogue.flat.clone(), Voice::Flat.levels()), (dialogue.mild.clone(), Voice::Mild(dialogue.tone).levels())])

@@ -85,11 +85,15 @@ impl Reflections {
 
     /// One of the sentences with a reply.
     pub(super) fn draw(&self, config: &MixtureConfig, rng: &mut ChaCha8Rng) -> Example {
-        let own = if rng.random_bool(config.own_reflections) { self.own.draw(rng) } else { None };
-        let Some(reflected) = own.or_else(|| self.others.draw(rng)) else {
+        let Some(reflected) = self.reflected(config, rng) else {
             return Example { kind: Kind::Reflection, ..Example::unanswered(String::new(), None) };
         };
         self.reply(reflected, config, rng)
+    }
+
+    fn reflected(&self, config: &MixtureConfig, rng: &mut ChaCha8Rng) -> Option<&Reflected> {
+        let own = if rng.random_bool(config.own_reflections) { self.own.draw(rng) } else { None };
+        own.or_else(|| self.others.draw(rng))
     }
 
     /// A message with a reply: flat at alpha 0, else of a tone that mostly has nothing to do with the message.
@@ -98,6 +102,7 @@ impl Reflections {
             source: vary(&reflected.text, SurfaceShares::FULL, rng),
             target: None,
             target_levels: reflected.levels,
+            target_tones: None,
             reply_levels: None,
             alpha: Some(0.0),
             kind: Kind::Reflection,
@@ -121,8 +126,8 @@ impl Reflections {
     }
 
     /// A reflective reply, with the levels that its frame shows, as something to read.
-    pub(super) fn voiced(&self, rng: &mut ChaCha8Rng) -> Option<(String, HormoneLevels)> {
-        let reflection = self.others.draw(rng)?.reflection.as_ref()?;
+    pub(super) fn voiced(&self, config: &MixtureConfig, rng: &mut ChaCha8Rng) -> Option<(String, HormoneLevels)> {
+        let reflection = self.reflected(config, rng)?.reflection.as_ref()?;
         let tone = *Tone::ALL.choose(rng)?;
         let (strength, voice) =
             *[(Strength::Flat, Voice::Flat), (Strength::Mild, Voice::Mild(tone)), (Strength::Strong, Voice::Strong(tone))].choose(rng)?;
@@ -143,6 +148,7 @@ impl Reflections {
                 source: reflected.text.clone(),
                 target: Some(self.frames.reply(reflection, tone, strength, &mut rng)),
                 target_levels: None,
+                target_tones: None,
                 reply_levels: (alpha > 0.0).then(|| tone.levels()),
                 alpha: Some(alpha),
                 kind: Kind::Reflection,

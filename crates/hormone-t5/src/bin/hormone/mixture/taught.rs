@@ -1,11 +1,12 @@
-//! Texts of others without a label, with the levels that a teacher reads in them.
+//! Texts without a label, with the tones that a teacher reads in them.
 
-use hormone_t5::{HormoneLevels, Tone};
+use hormone_t5::Tone;
 use rand::Rng;
 use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
 
-use crate::teacher::WordTeacher;
+use crate::corpora::TaughtText;
+use crate::teacher::{WordTeacher, levels_of};
 
 /// Longest text that is taught, in bytes.
 const LONGEST: usize = 200;
@@ -13,31 +14,36 @@ const LONGEST: usize = 200;
 /// Most texts of a tone: what others write is mostly neutral.
 const MOST_OF_A_TONE: usize = 30_000;
 
-/// The texts, by the tone that their levels are nearest to; a tone without texts is left out.
+/// The texts, in lists of which each is drawn as often as any other.
 #[derive(Clone, Debug)]
 pub(super) struct Taught {
-    by_tone: Vec<Vec<(String, HormoneLevels)>>,
+    lists: Vec<Vec<TaughtText>>,
 }
 
 impl Taught {
-    /// Has `teacher` read `texts`.
-    pub(super) fn new(teacher: &WordTeacher, texts: impl IntoIterator<Item = String>) -> Self {
-        let mut by_tone = vec![Vec::new(); Tone::ALL.len()];
-        for text in texts.into_iter().filter(|text| text.len() <= LONGEST) {
-            let levels = teacher.levels(&text);
-            let of_tone = &mut by_tone[Tone::nearest(levels) as usize];
-            if of_tone.len() < MOST_OF_A_TONE {
-                of_tone.push((text, levels));
-            }
-        }
-        by_tone.retain(|texts| !texts.is_empty());
-        Self { by_tone }
+    /// What a teacher elsewhere has read.
+    pub(super) fn as_they_come(texts: Vec<TaughtText>) -> Self {
+        Self { lists: vec![texts] }
     }
 
-    /// One of them, every tone as often as any other.
-    pub(super) fn draw(&self, rng: &mut ChaCha8Rng) -> Option<(&str, HormoneLevels)> {
-        let texts = self.by_tone.choose(rng)?;
-        let (text, levels) = &texts[rng.random_range(0..texts.len())];
-        Some((text, *levels))
+    /// Has `teacher` read `texts`, every tone as often as any other; a tone without texts is left out.
+    pub(super) fn new(teacher: &WordTeacher, texts: impl IntoIterator<Item = String>) -> Self {
+        let mut lists = vec![Vec::new(); Tone::ALL.len()];
+        for text in texts.into_iter().filter(|text| text.len() <= LONGEST) {
+            let tones = teacher.probabilities(&text);
+            let of_tone = &mut lists[Tone::nearest(levels_of(&tones)) as usize];
+            if of_tone.len() < MOST_OF_A_TONE {
+                of_tone.push(TaughtText { text, tones });
+            }
+        }
+        lists.retain(|texts| !texts.is_empty());
+        Self { lists }
+    }
+
+    /// One of them, with how likely each tone is.
+    pub(super) fn draw(&self, rng: &mut ChaCha8Rng) -> Option<(&str, &[f32; Tone::ALL.len()])> {
+        let texts = self.lists.choose(rng)?;
+        let TaughtText { text, tones } = &texts[rng.random_range(0..texts.len())];
+        Some((text, tones))
     }
 }

@@ -99,7 +99,7 @@ fn kinds_are_drawn_by_their_weights() {
         *counts.entry(example.kind).or_default() += 1;
     }
     for (kind, weight) in Kind::ALL.into_iter().zip(MixtureConfig::default().weights()) {
-        let share = counts[&kind] as f64 / 4000.0;
+        let share = counts.get(&kind).copied().unwrap_or_default() as f64 / 4000.0;
         assert!((share - weight).abs() < 0.03, "{kind:?}: {share}");
     }
 }
@@ -139,15 +139,15 @@ fn replies_of_exchanges_come_under_the_levels_of_their_voice() {
 }
 
 #[test]
-fn own_levels_are_those_of_messages_and_where_asked_for_of_replies() {
-    let drawn = |voiced_replies: f64| {
-        let config = MixtureConfig { levels: 1.0, own_levels: 1.0, voiced_replies, ..MixtureConfig::default() };
-        let mixture = Mixture::new(corpora(), dialogues(), exchanges(), config, 7).expect("a mixture");
-        let examples = mixture.batch(6, 2000).into_iter().filter(|example| example.kind == Kind::Levels);
+fn messages_and_replies_are_read_apart_each_with_the_levels_that_it_shows() {
+    let config = MixtureConfig { levels: 1.0, own_levels: 1.0, voiced: 1.0, ..MixtureConfig::default() };
+    let mixture = Mixture::new(corpora(), dialogues(), exchanges(), config, 7).expect("a mixture");
+    let drawn = |kind: Kind| {
+        let examples = mixture.batch(6, 4000).into_iter().filter(move |example| example.kind == kind);
         examples.map(|example| (example.source.to_lowercase(), example.target_levels.expect("levels"))).collect::<Vec<_>>()
     };
-    assert!(drawn(0.0).iter().all(|(source, _)| !source.contains("reply")));
-    let voiced = drawn(1.0);
+    assert!(drawn(Kind::Levels).iter().all(|(source, _)| !source.contains("reply")));
+    let voiced = drawn(Kind::Voiced);
     assert!(voiced.iter().any(|(source, levels)| source.starts_with("flat") && Tone::nearest(*levels) == Tone::Neutral));
     let reflective: HashSet<Tone> =
         voiced.iter().filter(|(source, _)| source.contains("cows")).map(|(_, levels)| Tone::nearest(*levels)).collect();
@@ -168,8 +168,24 @@ fn texts_without_a_label_come_with_levels_of_the_word_teacher() {
 }
 
 #[test]
+fn what_a_teacher_elsewhere_has_read_is_learnt_with_its_tones_in_place_of_the_word_teachers() {
+    let tones = [0.1, 0.2, 0.3, 0.4, 0.0];
+    let text = |text: &str| crate::corpora::TaughtText { text: text.into(), tones };
+    let held_out = (0..1000).map(|number| format!("text {number}")).find(|text| is_held_out(text)).expect("one in a hundred");
+    let corpora = Corpora { taught: vec![text("a wholly new sentence"), text(&held_out)], ..corpora() };
+    let config = MixtureConfig { levels: 1.0, taught_levels: 1.0, ..MixtureConfig::default() };
+    let mixture = Mixture::new(corpora, dialogues(), exchanges(), config, 7).expect("a mixture");
+    let taught: Vec<Example> = mixture.batch(11, 500).into_iter().filter(|example| example.kind == Kind::Levels).collect();
+    assert!(taught.len() > 100);
+    for example in taught {
+        assert_eq!((example.target_tones, example.target_levels), (Some(tones), Some(levels_of(&tones))), "{example:?}");
+        assert!(!example.source.to_lowercase().contains("text"), "{} is held out", example.source);
+    }
+}
+
+#[test]
 fn a_mild_reply_shows_half_of_its_tone() {
-    let config = MixtureConfig { levels: 1.0, own_levels: 1.0, voiced_replies: 1.0, ..MixtureConfig::default() };
+    let config = MixtureConfig { voiced: 1.0, ..MixtureConfig::default() };
     let mixture = Mixture::new(corpora(), dialogues(), exchanges(), config, 7).expect("a mixture");
     let mild = mixture.batch(8, 2000).into_iter().filter(|example| example.source.to_lowercase().starts_with("mild rude"));
     let distances: Vec<f32> = mild.map(|example| example.target_levels.expect("levels").distance(Tone::Neutral.levels())).collect();

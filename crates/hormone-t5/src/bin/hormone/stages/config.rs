@@ -40,6 +40,9 @@ pub(super) struct StageConfig {
     /// Weight of the levels' absolute error beside their squared one.
     #[serde(default)]
     pub(super) mae_weight: f64,
+    /// Weight of the cross-entropy of the tones that the levels are nearest to.
+    #[serde(default)]
+    pub(super) tone_weight: f64,
     pub(super) margin_weight: f64,
     pub(super) diversity_weight: f64,
     /// What a word that the reply takes up from the message counts in the loss, beside 1 for every other.
@@ -47,6 +50,8 @@ pub(super) struct StageConfig {
     pub(super) copied_weight: f32,
     /// What the conditional gain must have reached at the end: a stage that starts from less would learn replies that ignore what was said.
     pub(super) least_conditional_gain: f64,
+    /// Put before replies that are read for the levels they show; `None`: as in the stage before.
+    pub(super) reply_prefix: Option<String>,
     /// Where a model starts at random.
     pub(super) model: Option<ModelShape>,
     pub(super) mixture: MixtureConfig,
@@ -74,6 +79,7 @@ impl StageConfig {
             repetition_weight: self.repetition_weight,
             hormone_weight: self.hormone_weight,
             mae_weight: self.mae_weight,
+            tone_weight: self.tone_weight,
             margin_weight: self.margin_weight,
             diversity_weight: self.diversity_weight,
         }

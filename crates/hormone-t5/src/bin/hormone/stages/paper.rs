@@ -185,14 +185,13 @@ impl PaperRun<'_> {
         folder.save_setup(&trainer.config, &trainer.hormone_config, &tokenizer_json)?;
 
         let split = Split::new(dialogues::load(&self.texts.dialogues)?, SPLIT_SEED);
-        let max_tokens = trainer.hormone_config.max_source_tokens;
-        let prefix = trainer.hormone_config.prompt_prefix.clone();
+        let settings = trainer.hormone_config.clone();
         let encode = |dialogue: &Dialogue| {
             let mut example = Example::paper(dialogue);
             if self.variant == Variant::NoBlock {
                 example.alpha = Some(0.0);
             }
-            EncodedExample::new(&example, &tokenizer, &prefix, max_tokens)
+            EncodedExample::new(&example, &tokenizer, &settings, settings.max_source_tokens)
         };
         let of = |dialogues: &[Dialogue]| dialogues.iter().map(encode).collect::<Result<Vec<_>>>();
         let training = of(&split.train)?;

@@ -53,6 +53,7 @@ fn fixture_examples(facts: &Value) -> Vec<EncodedExample> {
             weights: vec![1.0; ids(&labels).len()],
             target: ids(&labels), // -100 is no id and falls away
             target_levels: <[f32; 6]>::try_from(levels).ok().map(HormoneLevels::from),
+            target_tones: None,
             reply_levels: None,
             alpha: None,
             kind: Kind::Dialogue,
@@ -116,6 +117,7 @@ fn example(id: u32, tone: Tone) -> EncodedExample {
         target: vec![id + 3, 1],
         weights: vec![1.0; 2],
         target_levels: Some(tone.levels()),
+        target_tones: None,
         reply_levels: None,
         alpha: None,
         kind: Kind::Dialogue,
