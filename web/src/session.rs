@@ -43,8 +43,10 @@ pub struct Session {
     pub downloads_removed: bool,
     /// The model in the worker.
     model: Option<Box<LoadedModel>>,
-    /// The model that was asked for last.
+    /// The model that was asked for last; after a worker's death the one that answered.
     last_load: Option<RequestMessage>,
+    /// What brought the model in the worker.
+    loaded_by: Option<RequestMessage>,
     open: BTreeMap<RequestId, Purpose>,
     last_request: u64,
     last_turn: u32,
@@ -90,6 +92,16 @@ impl Session {
         self.model.as_deref().filter(|_| !matches!(self.load, LoadStatus::Loading(_)))
     }
 
+    /// Whether a worker that has just started owes a model: one that was asked for before it could hear, or the one that the worker before it had.
+    pub fn owes_model(&self) -> bool {
+        self.model.is_none() && self.last_load.is_some()
+    }
+
+    /// The turn with this id, else the newest.
+    pub fn turn_or_latest(&self, id: Option<u32>) -> Option<&Turn> {
+        id.and_then(|id| self.turn(id)).or(self.latest())
+    }
+
     /// Whether replies are being made.
     pub fn is_replying(&self) -> bool {
         self.turns.iter().any(Turn::is_running)
@@ -133,7 +145,7 @@ impl Session {
                 }
                 Vec::new()
             }
-            Action::DeleteDownloads if self.is_dead() => Vec::new(),
+            Action::DeleteDownloads if self.worker != WorkerStatus::Ready => Vec::new(),
             Action::DeleteDownloads => vec![self.request(Purpose::DeleteDownloads, WorkerRequest::DeleteDownloads)],
             Action::WorkerRestarted => {
                 self.lose_worker();
@@ -195,7 +207,10 @@ impl Session {
     fn apply_to_load(&mut self, id: RequestId, response: WorkerResponse) {
         match &response {
             WorkerResponse::LoadProgress { progress } if progress.stage == LoadStage::Build => self.model = None,
-            WorkerResponse::Loaded { model } => self.model = Some(model.clone()),
+            WorkerResponse::Loaded { model } => {
+                self.model = Some(model.clone());
+                self.loaded_by = self.last_load.clone().filter(|last| last.id == id);
+            }
             _ => {}
         }
         if self.last_load.as_ref().is_none_or(|last| last.id != id) {
@@ -223,9 +238,10 @@ impl Session {
 
     fn read_draft(&mut self, text: String, attention_temperature: Option<f64>) -> Vec<RequestMessage> {
         let mut messages = self.cancel(&Purpose::Draft);
-        if text.trim().is_empty() {
+        let has_model = self.model().is_some();
+        if text.trim().is_empty() || (!has_model && self.draft.as_ref().is_some_and(|draft| draft.text != text)) {
             self.draft = None;
-        } else if self.model().is_some() {
+        } else if has_model {
             messages.push(self.request(Purpose::Draft, WorkerRequest::Analyze { text, attention_temperature }));
         }
         messages
@@ -299,7 +315,10 @@ impl Session {
         let mut turns = std::mem::take(&mut self.turns);
         turns.iter_mut().for_each(Turn::stop);
         let shows_examples = std::mem::take(&mut self.shows_examples);
-        if !turns.is_empty() {
+        // What was only opened stands in a file: it takes no talk's place.
+        let is_talk = |turns: &[Turn]| turns.iter().any(|turn| !turn.recorded);
+        let keeps_talk = self.forgotten.as_ref().is_some_and(|forgotten| is_talk(&forgotten.turns)) && !is_talk(&turns);
+        if !turns.is_empty() && !keeps_talk {
             self.forgotten = Some(Conversation { turns, shows_examples });
         }
         messages
@@ -324,6 +343,8 @@ impl Session {
         if self.is_dead() {
             return;
         }
+        // A death while a model was loading is no reason to load that one again.
+        self.last_load = self.loaded_by.take().filter(|_| self.model.is_some());
         self.lose_worker();
         self.worker = WorkerStatus::Dead { reason };
     }

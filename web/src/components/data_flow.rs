@@ -3,7 +3,7 @@
 use hormone_t5::analysis::{Hormone, HormoneLevels};
 use leptos::prelude::*;
 
-use crate::i18n::I18n;
+use super::playground::Playground;
 use crate::session::{ReplyState, Session};
 
 /// Which part of the model is at work.
@@ -18,11 +18,13 @@ enum Stage {
 /// The picture; its bars are the levels that act, and the way from the block is as strong as alpha.
 #[component]
 pub(super) fn DataFlow(
-    i18n: I18n,
-    session: RwSignal<Session>,
+    play: Playground,
     #[prop(into)] levels: Signal<Option<HormoneLevels>>,
-    #[prop(into)] alpha: Signal<f32>,
+    /// `None` where none is known.
+    #[prop(into)]
+    alpha: Signal<Option<f32>>,
 ) -> impl IntoView {
+    let Playground { session, i18n, .. } = play;
     let stage = Memo::new(move |_| session.with(stage));
     let is_at = move |this: Stage| stage.get() == this;
     let level = move |hormone: Hormone| levels.get().map_or(0.0, |levels| levels.get(hormone));
@@ -44,7 +46,7 @@ pub(super) fn DataFlow(
                 <g class="wires">
                     <path d="M70 46 H112" /><path d="M210 46 H298" /><path d="M322 46 H372" /><path d="M470 46 H500" />
                     <path d="M232 46 V138 H240" />
-                    <path class="dose" style:stroke-width=move || format!("{:.2}", 1.0 + alpha.get() * 6.0) d="M318 138 H340 Q350 138 350 128 V92 Q350 82 340 82 H320 Q310 82 310 72 V58" />
+                    <path class="dose" style:stroke-width=move || format!("{:.2}", 1.0 + alpha.get().unwrap_or_default() * 6.0) d="M318 138 H340 Q350 138 350 128 V92 Q350 82 340 82 H320 Q310 82 310 72 V58" />
                 </g>
                 <text x="36" y="51" class="end">{move || i18n.text("stage.words")}</text>
                 <g class="part" class:active=move || is_at(Stage::Encoder)><rect x="112" y="22" width="98" height="48" rx="10" /><text x="161" y="51">{move || i18n.text("stage.encoder")}</text></g>
@@ -56,7 +58,7 @@ pub(super) fn DataFlow(
                 <g class="part block" class:active=move || is_at(Stage::Block)><rect x="240" y="112" width="78" height="50" rx="10" /></g>
                 {bars}
                 <text x="232" y="166" class="caption">{move || i18n.text("stage.block")}</text>
-                <text x="362" y="116" class="factor">{move || format!("1 + {} · e", i18n.number(alpha.get(), 2))}</text>
+                <text x="362" y="116" class="factor">{move || format!("1 + {} · e", alpha.get().map_or("α".to_string(), |alpha| i18n.number(alpha, 2)))}</text>
             </svg>
             <figcaption class="aside">{stage_text}</figcaption>
         </figure>
@@ -64,7 +66,7 @@ pub(super) fn DataFlow(
 }
 
 fn stage(session: &Session) -> Stage {
-    let Some(turn) = session.latest().filter(|turn| turn.is_running()) else {
+    let Some(turn) = session.turns.iter().find(|turn| turn.is_running()) else {
         return if session.is_reading() { Stage::Encoder } else { Stage::Resting };
     };
     let waits = turn.replies.iter().all(|reply| reply.state == ReplyState::Waiting);

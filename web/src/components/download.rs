@@ -1,5 +1,7 @@
 //! Files made here and handed to the visitor: text, and pictures as SVG or PNG. Nothing of it is sent anywhere.
 
+use std::time::Duration;
+
 use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
 use web_sys::{CanvasRenderingContext2d, HtmlAnchorElement, HtmlCanvasElement, HtmlImageElement};
@@ -10,6 +12,9 @@ use crate::picture::Palette;
 /// How many dots of a PNG make one unit of the picture.
 const PNG_SCALE: f64 = 2.0;
 
+/// How long a file stays in memory for the browser to save it.
+const KEPT: Duration = Duration::from_secs(60);
+
 /// Hands over a text file.
 pub(super) fn text_file(name: &str, mime: &str, content: &str) -> Result<(), JsValue> {
     let options = web_sys::BlobPropertyBag::new();
@@ -17,7 +22,9 @@ pub(super) fn text_file(name: &str, mime: &str, content: &str) -> Result<(), JsV
     let blob = web_sys::Blob::new_with_str_sequence_and_options(&js_sys::Array::of1(&content.into()), &options)?;
     let url = web_sys::Url::create_object_url_with_blob(&blob)?;
     hand_over(name, &url)?;
-    web_sys::Url::revoke_object_url(&url)
+    // Some browsers read the file only after the click has returned.
+    set_timeout(move || drop(web_sys::Url::revoke_object_url(&url)), KEPT);
+    Ok(())
 }
 
 /// Two buttons that save a chart as a picture in the colours of the theme.

@@ -1,4 +1,4 @@
-//! `H~ = H * (1 + alpha * e)` with the numbers of the latest modulated reply, alpha as it stands now.
+//! `H~ = H * (1 + alpha * e)` with the numbers of the shown turn's modulated reply, alpha as it stands now.
 
 use std::sync::Arc;
 
@@ -6,37 +6,44 @@ use hormone_t5::analysis::HormoneLevels;
 use leptos::prelude::*;
 
 use super::data_flow::DataFlow;
-use crate::controls::Controls;
+use super::playground::Playground;
 use crate::i18n::I18n;
 use crate::protocol::{Lane, Modulation};
-use crate::session::Session;
+use crate::session::Turn;
 
 /// The data flow, the formula, its numbers and a strip of `e`.
 #[component]
 pub(super) fn FormulaPanel(
-    i18n: I18n,
-    controls: Controls,
-    session: RwSignal<Session>,
+    play: Playground,
     #[prop(into)] learned: Signal<Option<f32>>,
     /// The levels of the text at hand.
     #[prop(into)]
     predicted: Signal<Option<HormoneLevels>>,
 ) -> impl IntoView {
-    let modulation =
-        Memo::new(move |_| session.with(|session| session.latest().and_then(|turn| turn.reply(Lane::Modulated)?.modulation.clone())));
-    let alpha = Signal::derive(move || controls.alpha.get().or(learned.get()).unwrap_or_default());
+    let Playground { session, controls, inspected, i18n, .. } = play;
+    let of_turn = move |session: &crate::session::Session| session.turn_or_latest(inspected.get()).map(numbers).unwrap_or_default();
+    let turn = Memo::new(move |_| session.with(of_turn));
+    let modulation = Memo::new(move |_| turn.with(|(modulation, _)| modulation.clone()));
+    // Where no model is loaded, the one that replied knew.
+    let alpha = Signal::derive(move || controls.alpha.get().or(learned.get()).or(turn.with(|(_, learned)| *learned)));
     let acting = Signal::derive(move || predicted.get().map(|levels| levels.overridden(controls.pins.get())));
     view! {
         <details class="panel formula-panel" data-testid="formula" open>
             <summary><h2>{move || i18n.text("formula.title")}</h2></summary>
-            <p class="formula"><i>"H′"</i>" = "<i>"H"</i>" · (1 + "<b>{move || i18n.number(alpha.get(), 2)}</b>" · "<i>"e"</i>")"</p>
-            <DataFlow i18n session levels=acting alpha />
+            <p class="formula"><i>"H′"</i>" = "<i>"H"</i>" · (1 + "<b>{move || alpha.get().map_or("α".to_string(), |alpha| i18n.number(alpha, 2))}</b>" · "<i>"e"</i>")"</p>
+            <DataFlow play levels=acting alpha />
             {move || match modulation.get() {
-                Some(modulation) => view! { <Numbers i18n modulation alpha /> }.into_any(),
+                Some(modulation) => view! { <Numbers i18n modulation alpha=Signal::derive(move || alpha.get().unwrap_or_default()) /> }.into_any(),
                 None => view! { <p class="aside">{i18n.text("formula.none")}</p> }.into_any(),
             }}
         </details>
     }
+}
+
+/// What the hormones do to the hidden states in the lane that levels set by hand act on, and the alpha that its model had learned.
+fn numbers(turn: &Turn) -> (Option<Arc<Modulation>>, Option<f32>) {
+    let reply = turn.reply(Lane::Own).or(turn.reply(Lane::Modulated));
+    (reply.and_then(|reply| reply.modulation.clone()), turn.analysis.as_ref().map(|analysis| analysis.learned_alpha))
 }
 
 #[component]

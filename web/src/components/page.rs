@@ -17,7 +17,7 @@ use super::hormone_panel::{HormonePanel, Shown};
 use super::model_panel::ModelPanel;
 use super::notices::Notices;
 use super::playground::Playground;
-use super::recorded_note::RecordedNote;
+use super::settings_note::SettingsNote;
 use super::timeline::Timeline;
 use crate::focus::{Focus, ReplyWord};
 
@@ -75,11 +75,11 @@ pub(super) fn Page() -> impl IntoView {
             <aside class="instruments" aria-label=move || i18n.text("instruments.label")>
                 <HormonePanel i18n controls focus reading=reading shown=shown />
                 <AlphaPanel i18n controls learned=learned_alpha>
-                    <RecordedNote play turn=shown_turn />
+                    <SettingsNote play turn=shown_turn />
                 </AlphaPanel>
                 <AttentionPanel i18n session focus chosen turn=shown_turn reading=reading />
                 <Timeline i18n controls session />
-                <FormulaPanel i18n controls session learned=learned_alpha predicted=predicted />
+                <FormulaPanel play learned=learned_alpha predicted=predicted />
                 <DecodingPanel i18n controls model=model />
                 <ModelPanel play model=model />
                 <About i18n />
@@ -105,16 +105,14 @@ fn show_new_messages(session: RwSignal<crate::session::Session>, inspected: RwSi
 
 fn renew_replies_when_settings_change(play: Playground) {
     let settle = StoredValue::new_local(None::<Timeout>);
-    // Those that were acted on, not those that a hand on a slider has passed.
-    let settled = StoredValue::new(play.controls.settings_now());
     Effect::new(move |_| {
         let settings = play.controls.settings();
-        let changed = settled.with_value(|settled| *settled != settings);
+        let changed = play.settled.with_untracked(|settled| *settled != settings);
         // Dropping the timer before cancels it.
         settle.set_value(changed.then(|| {
             Timeout::new(SETTLE_MS, move || {
-                let before = settled.get_value();
-                settled.set_value(settings);
+                let before = play.settled.get_untracked();
+                play.settled.set(settings);
                 play.settings_changed(&before);
             })
         }));

@@ -27,6 +27,8 @@ pub(super) struct Playground {
     pub(super) draft_text: RwSignal<String>,
     /// The message that the user chose for the instruments; `None`: the newest.
     pub(super) inspected: RwSignal<Option<u32>>,
+    /// The settings that were acted on, not those that a hand on a slider passes.
+    pub(super) settled: RwSignal<Settings>,
     /// The language.
     pub(super) i18n: I18n,
     inference: StoredValue<Option<Inference>, LocalStorage>,
@@ -41,11 +43,13 @@ impl Playground {
         let link = address().unwrap_or_default();
         let Recording { model, turns, .. } = Recording::examples();
         let session = Session::with_examples(model, turns);
+        let controls = Controls::new(link.settings);
         Self {
+            settled: RwSignal::new(controls.settings_now()),
             // Examples are read from the first, messages from the last.
             inspected: RwSignal::new(session.turns.first().map(|turn| turn.id)),
             session: RwSignal::new(session),
-            controls: Controls::new(link.settings),
+            controls,
             draft_text: RwSignal::new(link.text),
             i18n: I18n { locale: RwSignal::new(link.locale.unwrap_or_else(preferences::locale)) },
             inference: StoredValue::new_local(None),
@@ -164,9 +168,7 @@ impl Playground {
         let settings = self.controls.settings_now();
         let tau_changed = before.attention_temperature != settings.attention_temperature;
         let inspected = self.inspected.get_untracked();
-        let turn =
-            self.session.with_untracked(|session| inspected.and_then(|id| session.turn(id)).or(session.latest()).map(|turn| turn.id));
-        if let Some(turn) = turn {
+        if let Some(turn) = self.session.with_untracked(|session| session.turn_or_latest(inspected).map(|turn| turn.id)) {
             self.act(Action::Regenerate { turn, settings });
         }
         if tau_changed {
@@ -189,8 +191,10 @@ impl Playground {
         if is_terminal && !self.session.with_untracked(|session| matches!(session.load, LoadStatus::Loading(_))) {
             preferences::loading_ended();
         }
-        // After a crash in the middle of loading only the user starts it again: a page that crashes would crash for ever.
-        if is_ready && !preferences::loading_crashed() {
+        if is_ready && self.session.with_untracked(Session::owes_model) {
+            self.retry_load();
+        } else if is_ready && !preferences::loading_crashed() {
+            // After a crash in the middle of loading only the user starts it again: a page that crashes would crash for ever.
             self.load_model(None);
         }
         // What was written while a model was on its way.

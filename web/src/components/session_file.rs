@@ -79,18 +79,24 @@ pub(super) fn SessionTools(play: Playground) -> impl IntoView {
                 <button class="quiet" data-testid="clear" disabled=empty on:click=move |_| play.act(Action::Clear)>{move || i18n.text("session.clear")}</button>
             </div>
         </div>
-        {move || forgotten.get().then(|| view! {
-            <div class="notice calm" role="status" data-testid="forgotten">
-                <p>{move || i18n.text("session.forgotten")}</p>
-                <button class="quiet" data-testid="bring-back" on:click=move |_| play.act(Action::BringBack)>{move || i18n.text("session.bring_back")}</button>
+        <div class="session-notices">
+            <div role="status">
+                {move || forgotten.get().then(|| view! {
+                    <div class="notice calm" data-testid="forgotten">
+                        <p>{move || i18n.text("session.forgotten")}</p>
+                        <button class="quiet" data-testid="bring-back" on:click=move |_| play.act(Action::BringBack)>{move || i18n.text("session.bring_back")}</button>
+                    </div>
+                })}
             </div>
-        })}
-        {move || failure.get().map(|reason| view! {
-            <div class="notice" role="alert" data-testid="import-failed">
-                <p>{move || i18n.format("session.import_failed", &[("reason", &reason)])}</p>
-                <button class="quiet" on:click=move |_| failure.set(None)>{move || i18n.text("error.close")}</button>
+            <div role="alert">
+                {move || failure.get().map(|reason| view! {
+                    <div class="notice" data-testid="import-failed">
+                        <p>{move || i18n.format("session.import_failed", &[("reason", &reason)])}</p>
+                        <button class="quiet" on:click=move |_| failure.set(None)>{move || i18n.text("error.close")}</button>
+                    </div>
+                })}
             </div>
-        })}
+        </div>
     }
 }
 
@@ -109,13 +115,14 @@ pub(super) fn open_session(play: Playground, file: &web_sys::File, failure: RwSi
     });
 }
 
-/// Puts the draft or the latest message, all settings and the language into the page's address, and returns that address.
+/// Puts the draft or the message that the instruments show, all settings and the language into the page's address, and returns that address.
 fn link_in_address(play: Playground) -> Result<String, JsValue> {
     let draft = play.draft_text.get_untracked();
-    let latest = play
+    let inspected = play.inspected.get_untracked();
+    let shown = play
         .session
-        .with_untracked(|session| session.turns.iter().rev().find(|turn| !is_example(play, turn)).map(|turn| turn.text.clone()));
-    let text = if draft.trim().is_empty() { latest.unwrap_or_default() } else { draft };
+        .with_untracked(|session| session.turn_or_latest(inspected).filter(|turn| !is_example(play, turn)).map(|turn| turn.text.clone()));
+    let text = if draft.trim().is_empty() { shown.unwrap_or_default() } else { draft };
     let link = Permalink { text, settings: play.controls.settings_now(), locale: Some(play.i18n.locale.get_untracked()) };
     window().history()?.replace_state_with_url(&JsValue::NULL, "", Some(&format!("#{}", link.to_fragment())))?;
     window().location().href()

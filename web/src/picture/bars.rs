@@ -31,8 +31,9 @@ pub fn bars(palette: &Palette, locale: Locale, data: &Bars) -> String {
     let label = Style { size: 15.0, fill: &palette.ink, anchor: Anchor::Start, voice: false };
     let soft = Style { size: 13.0, fill: &palette.ink_soft, ..label };
     let title = if data.text.is_empty() { locale.text("hormones.title") } else { super::svg::shortened(&data.text, 60) };
-    svg.text((LEFT, 34.0), Style { size: 21.0, voice: true, ..label }, &title);
     let track = WIDTH - 2.0 * LEFT;
+    let size = (21.0 * track / super::svg::width_of(&title, 21.0)).clamp(11.0, 21.0);
+    svg.text((LEFT, 34.0), Style { size, voice: true, ..label }, &title);
     for hormone in Hormone::ALL {
         let colour = &palette.hormones[hormone.index()];
         let predicted = data.predicted.map(|levels| levels.get(hormone));

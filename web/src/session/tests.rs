@@ -424,6 +424,54 @@ fn what_was_cleared_or_replaced_comes_back_as_it_was_until_the_next_message() {
 }
 
 #[test]
+fn a_talk_stays_put_away_while_what_was_only_opened_is_cleared() {
+    let mut session = loaded();
+    complete(&mut session, "mine");
+    session.begin(Action::Import { model: None, turns: vec![Turn::new(0, "elsewhere".into(), None, Vec::new())] });
+    session.begin(Action::Clear);
+    session.begin(Action::BringBack);
+    assert_eq!(session.turns.iter().map(|turn| turn.text.as_str()).collect::<Vec<_>>(), ["mine"]);
+}
+
+#[test]
+fn a_new_worker_owes_what_was_asked_for_before_it_could_hear_or_what_the_one_before_had() {
+    let died = || Action::WorkerDied { reason: "trap".into() };
+    let asked = |session: &mut Session| session.begin(Action::RetryLoad).pop().map(|message| message.request);
+    // The files were chosen while the worker was starting.
+    let mut session = Session::default();
+    session.begin(Action::LoadOwnFiles);
+    assert!(session.owes_model());
+    assert_eq!(asked(&mut session), Some(WorkerRequest::LoadOwnFiles));
+    // A model answered; another one that was asked for later did not load.
+    let mut session = loaded();
+    let failed = session.begin(load_model("other")).pop().expect("a request").id;
+    say(&mut session, failed, WorkerResponse::Failed { error: WorkerError::NoModel });
+    session.begin(died());
+    session.begin(Action::WorkerRestarted);
+    assert!(session.owes_model());
+    assert!(matches!(asked(&mut session), Some(WorkerRequest::LoadModel { model: Some(id), .. }) if id == "tiny"));
+    // It died of loading: that is not tried again by itself.
+    let mut session = loaded();
+    let building = session.begin(load_model("huge")).pop().expect("a request").id;
+    say(&mut session, building, WorkerResponse::LoadProgress { progress: progress(LoadStage::Build) });
+    session.begin(died());
+    session.begin(Action::WorkerRestarted);
+    assert!(!session.owes_model());
+}
+
+#[test]
+fn without_a_model_no_reading_of_another_text_stands_beside_the_draft() {
+    let mut session = loaded();
+    let read = session.begin(Action::ReadDraft { text: example().text, attention_temperature: None })[0].id;
+    say(&mut session, read, WorkerResponse::Reading { analysis: example(), encoder_ms: Some(1.0) });
+    session.begin(load_model("other"));
+    session.begin(Action::ReadDraft { text: example().text, attention_temperature: None });
+    assert!(session.draft.is_some());
+    session.begin(Action::ReadDraft { text: "something else".into(), attention_temperature: None });
+    assert_eq!(session.draft, None);
+}
+
+#[test]
 fn examples_that_were_cleared_come_back_as_examples() {
     let mut session = Session::with_examples(None, vec![Turn::new(1, "so good!".into(), Some(Arc::new(example())), Vec::new())]);
     session.begin(Action::Clear);

@@ -1,7 +1,7 @@
 //! Where hormones and decoder look: word, cell and bar light up together, by pointer and by keys.
 
 use anyhow::{Result, ensure};
-use helt_e2e::{Keys, visit};
+use helt_e2e::{Keys, LaneView, visit};
 
 #[test]
 fn arrow_keys_walk_through_the_heatmap_and_link_word_cell_and_bar() -> Result<()> {
@@ -98,6 +98,28 @@ fn an_older_message_can_be_inspected() -> Result<()> {
         ensure!(view.turns.len() == 2, "Expected: the conversation stays.\nThere was: {:#?}", view.turns);
         page.say("thank you")?;
         page.wait_until("a new message takes its place", |view| view.heatmap.words.concat() == "thankyou")?;
+        Ok(())
+    })
+}
+
+#[test]
+fn a_setting_renews_the_message_that_is_inspected_and_no_other() -> Result<()> {
+    visit("/", |page| {
+        page.say("my dog died yesterday")?;
+        let newest = page.say("I GOT THE JOB!!!")?;
+        page.click("inspect")?;
+        page.press("alpha-slider", Keys::End)?;
+        let sign = format!("α = {}", page.look.number("1.00"));
+        let anew = |lane: &LaneView| lane.is_finished() && lane.header.contains(&sign);
+        let view = page.wait_until("the first message is answered anew", |view| {
+            view.turns.first().is_some_and(|turn| turn.modulated.as_ref().is_some_and(anew))
+        })?;
+        let kept = view.latest().is_some_and(|turn| (&turn.baseline, &turn.modulated) == (&newest.baseline, &newest.modulated));
+        ensure!(kept, "Expected: the other message keeps its replies.\nThere was: {:#?}", view.latest());
+        page.click("inspect")?;
+        page.wait_for_text("made-before-note", "the other replies are said to be made with other settings", |text| !text.is_empty())?;
+        page.click("make-anew")?;
+        page.wait_until("they are made anew", |view| view.latest().is_some_and(|turn| turn.modulated.as_ref().is_some_and(anew)))?;
         Ok(())
     })
 }
