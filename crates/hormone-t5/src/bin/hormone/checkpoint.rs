@@ -26,6 +26,9 @@ pub(crate) struct RunState {
     /// What the last evaluation said of the conditional gain.
     #[serde(default)]
     pub(crate) gate: Option<Gate>,
+    /// SHA-256 of the texts that a teacher has read, where there are any.
+    #[serde(default)]
+    pub(crate) taught: Option<String>,
 }
 
 /// The conditional gain and what it must be for the next stage.
@@ -65,9 +68,11 @@ impl ModelFolder {
         &self.path
     }
 
-    /// Whether a run was saved here.
-    pub(crate) fn holds_run(&self) -> bool {
-        self.path.join("state.json").is_file()
+    /// An error where a run was saved here already: another one would write over it.
+    pub(crate) fn check_free(&self) -> Result<()> {
+        let holds_run = self.path.join("state.json").is_file();
+        ensure!(!holds_run, "{} already holds a run: go on with --resume, or name another folder.", self.path.display());
+        Ok(())
     }
 
     pub(crate) fn config(&self) -> Result<T5Config> {
@@ -175,6 +180,7 @@ mod tests {
             seconds: 0.0,
             best: None,
             gate: Some(Gate { least: 0.4, measured }),
+            taught: None,
         };
         assert!(state(0.4).check_gate().is_ok());
         let error = state(0.0).check_gate().expect_err("below the gate").to_string();

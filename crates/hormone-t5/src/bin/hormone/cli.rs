@@ -18,6 +18,8 @@ pub(crate) enum Command {
     Tokenizer(TokenizerArguments),
     /// Print what a stage would learn from: a JSON line for each example, in the order in which a run sees them.
     Examples(ExamplesArguments),
+    /// Print every message whose levels are learnt, with its tone where it has one: a JSON line each.
+    Messages(TextArguments),
     /// Stage 1: from random weights, learn to read: messages are repeated, levels learnt beside it.
     Pretrain(PretrainArguments),
     /// Stage 2: learn to reply in the tone of the levels.
@@ -54,6 +56,13 @@ pub(crate) struct TextArguments {
     /// Our own single exchanges.
     #[arg(long, default_value = "assets/data/exchanges.jsonl")]
     pub(crate) exchanges: PathBuf,
+}
+
+/// What a mixture is made of.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct MixtureArguments {
+    #[command(flatten)]
+    pub(crate) texts: TextArguments,
     /// Texts that a teacher has read (scripts/sentence_teacher.py), to be learnt from in place of the word teacher's.
     #[arg(long)]
     pub(crate) taught: Option<PathBuf>,
@@ -94,7 +103,7 @@ pub(crate) struct RunArguments {
 #[derive(Debug, Args)]
 pub(crate) struct PretrainArguments {
     #[command(flatten)]
-    pub(crate) texts: TextArguments,
+    pub(crate) mixture: MixtureArguments,
     #[command(flatten)]
     pub(crate) run: RunArguments,
     /// Shape, mixture and learning rate.
@@ -112,7 +121,7 @@ pub(crate) struct PretrainArguments {
 #[derive(Debug, Args)]
 pub(crate) struct StageArguments {
     #[command(flatten)]
-    pub(crate) texts: TextArguments,
+    pub(crate) mixture: MixtureArguments,
     #[command(flatten)]
     pub(crate) run: RunArguments,
     /// Run folder of the stage before; its conditional gain must have passed its gate.
@@ -126,7 +135,7 @@ pub(crate) struct StageArguments {
 #[derive(Debug, Args)]
 pub(crate) struct ExamplesArguments {
     #[command(flatten)]
-    pub(crate) texts: TextArguments,
+    pub(crate) mixture: MixtureArguments,
     /// Shape, mixture and learning rate.
     #[arg(long, default_value = "crates/hormone-t5/configs/pretrain.toml")]
     pub(crate) config: PathBuf,

@@ -84,8 +84,12 @@ fn write_half(variables: &BTreeMap<String, Var>, path: &Path) -> Result<()> {
 
 fn file_entry(models: &Path, id: &str, name: &str) -> Result<FileEntry> {
     let bytes = fs::read(models.join(id).join(name))?;
-    let sha256 = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(FileEntry { path: format!("{id}/{name}"), bytes: bytes.len() as u64, sha256 })
+    Ok(FileEntry { path: format!("{id}/{name}"), bytes: bytes.len() as u64, sha256: sha256(&bytes) })
+}
+
+/// SHA-256 in hexadecimal digits.
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// All top-level numbers of `eval`'s JSON.

@@ -78,7 +78,7 @@ pub(crate) fn level_mae(levels: &Tensor, targets: &Tensor, mask: &Tensor, count:
     mean_of_rows(&(levels - targets)?.abs()?, mask, count)
 }
 
-/// How quickly a tone becomes unlikely with its squared distance: at the levels of one tone, no other has more than a hundredth.
+/// How quickly a tone becomes unlikely with its squared distance: at the levels of one tone, no other has more than about a hundredth.
 const TONE_TEMPERATURE: f64 = 0.15;
 
 /// Cross-entropy of the tones `wanted [B, tones]` under those of `levels [B, N]`, where a tone is the likelier the nearer its levels are:

@@ -40,6 +40,7 @@ fn main() -> Result<()> {
     match cli.command {
         Command::Tokenizer(arguments) => stages::tokenizer(&arguments),
         Command::Examples(arguments) => stages::examples(&arguments),
+        Command::Messages(arguments) => stages::messages(&arguments),
         Command::Pretrain(arguments) => stages::pretrain(&arguments),
         Command::Converse(arguments) => stages::converse(&arguments),
         Command::Finetune(arguments) => stages::finetune(&arguments),

@@ -1,4 +1,5 @@
-//! What a model is trained on: levels of labelled texts, reflective replies, our dialogues, next turns and denoising, drawn by weight.
+//! What a model is trained on: levels of labelled texts and of replies, reflective replies, our dialogues, next turns, denoising and messages to be
+//! repeated, drawn by weight.
 //!
 //! In most reflective replies the tone and its levels are drawn independently of the message, so that only the levels can tell the decoder how to
 //! answer. Every batch depends on the seed and the step alone: a run can go on from any step.
@@ -98,9 +99,9 @@ impl Example {
         std::iter::once(with(&dialogue.flat, None, 0.0)).chain(strong).collect()
     }
 
-    /// A labelled text without a reply, with its tone's levels; `None` where its feelings are of several tones.
+    /// A labelled text without a reply, with its labels' levels; `None` where its feelings are of several tones.
     fn levels(row: &LabelledText) -> Option<Self> {
-        Some(Self::unanswered(row.text.clone(), Some(row.tone?.levels())))
+        row.tone.map(|_| Self::unanswered(row.text.clone(), Some(row.levels)))
     }
 
     /// A reply to be read.

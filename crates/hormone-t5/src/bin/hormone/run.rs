@@ -36,6 +36,8 @@ pub(crate) struct RunOptions {
     pub(crate) time_limit: Option<Duration>,
     /// Go on from the checkpoint in the folder.
     pub(crate) resume: bool,
+    /// SHA-256 of the texts that a teacher has read, where there are any: a run that goes on goes on with the same.
+    pub(crate) taught: Option<String>,
     pub(crate) early_stop: Option<EarlyStop>,
     /// Gate of the stage.
     pub(crate) least_conditional_gain: Option<f64>,
@@ -117,7 +119,7 @@ pub(crate) fn run(
                 "no longer improving"
             };
             progress.abandon();
-            println!("{why} at step {}; --resume goes on from here", state.step);
+            println!("{why} at step {}{}", state.step, if stalled { "" } else { "; --resume goes on from here" });
             return Ok(stalled);
         }
     }
@@ -128,12 +130,11 @@ pub(crate) fn run(
 
 fn start(trainer: &mut Trainer, folder: &ModelFolder, options: &RunOptions) -> Result<RunState> {
     if !options.resume {
-        if folder.holds_run() {
-            bail!("{} already holds a run: go on with --resume, or name another folder.", folder.path().display());
-        }
+        folder.check_free()?;
         // Nothing measured is no gain: what was never evaluated passes no gate.
         let gate = options.least_conditional_gain.map(|least| Gate { least, measured: 0.0 });
-        return Ok(RunState { stage: options.stage.to_string(), step: 0, seconds: 0.0, best: None, gate });
+        let (stage, taught) = (options.stage.to_string(), options.taught.clone());
+        return Ok(RunState { stage, step: 0, seconds: 0.0, best: None, gate, taught });
     }
     let (optimizer, state) = folder.load_run()?;
     if state.stage != options.stage {
@@ -144,6 +145,12 @@ fn start(trainer: &mut Trainer, folder: &ModelFolder, options: &RunOptions) -> R
             options.stage
         );
     }
+    ensure!(
+        state.taught == options.taught,
+        "{} holds a run with {} of texts that a teacher has read: give the same to --taught.",
+        folder.path().display(),
+        state.taught.as_ref().map_or("no file".to_string(), |sha256| format!("the file {sha256}"))
+    );
     trainer.optimizer.restore(&optimizer, state.step)?;
     Ok(state)
 }

@@ -1,10 +1,7 @@
 //! Learning rates over time.
 
-use serde::{Deserialize, Serialize};
-
 /// How the learning rate moves; every shape gives a factor of the peak rate.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Schedule {
     /// Rises for `warmup_steps`, then falls along a cosine to `final_factor` at `total_steps`.
     WarmupCosine { warmup_steps: u64, total_steps: u64, final_factor: f64 },

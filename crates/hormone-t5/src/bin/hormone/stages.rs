@@ -10,19 +10,21 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use candle_core::{Device, Tensor, Var};
 use hormone_t5::hormone_block::levels_tensor;
 use hormone_t5::{Hormone, HormoneBlock, HormoneConfig, T5Config, TextTokenizer, Tone, Weights};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use serde::Serialize;
 
 use crate::batch::{ContentWords, EncodedExample};
 use crate::checkpoint::ModelFolder;
-use crate::cli::{ExamplesArguments, PretrainArguments, RunArguments, StageArguments, TextArguments, TokenizerArguments};
+use crate::cli::{ExamplesArguments, MixtureArguments, PretrainArguments, RunArguments, StageArguments, TextArguments, TokenizerArguments};
 use crate::corpora::{Corpora, TaughtText};
 use crate::dialogues::{self, Dialogue, Exchanges, SPLIT_SEED, Split};
 use crate::evaluate::HeldOut;
+use crate::export::sha256;
 use crate::mixture::{Example, Mixture};
 use crate::optimizer::OptimizerSettings;
 use crate::run::{self, RunOptions};
@@ -53,7 +55,7 @@ pub(crate) fn tokenizer(arguments: &TokenizerArguments) -> Result<()> {
 /// Prints what a run would learn from.
 pub(crate) fn examples(arguments: &ExamplesArguments) -> Result<()> {
     let config = StageConfig::read(&arguments.config)?;
-    let mixture = mixture(&config, &arguments.texts)?;
+    let mixture = mixture(&config, &arguments.mixture)?;
     let mut output = std::io::stdout().lock();
     for step in 0..arguments.count.div_ceil(config.batch_size) as u64 {
         for example in mixture.batch(step, config.batch_size) {
@@ -64,14 +66,37 @@ pub(crate) fn examples(arguments: &ExamplesArguments) -> Result<()> {
     Ok(())
 }
 
-fn mixture(config: &StageConfig, texts: &TextArguments) -> Result<Mixture> {
+fn mixture(config: &StageConfig, sources: &MixtureArguments) -> Result<Mixture> {
+    let texts = &sources.texts;
     let split = Split::new(dialogues::load(&texts.dialogues)?, SPLIT_SEED);
     let exchanges = Exchanges::load(&texts.exchanges, SPLIT_SEED)?;
     let mut corpora = Corpora::load(&texts.data)?;
-    if let Some(path) = &texts.taught {
+    if let Some(path) = &sources.taught {
+        ensure!(config.mixture.taught_levels > 0.0, "--taught: the configuration's taught_levels is 0, so nothing would be learnt from it");
         corpora.taught = TaughtText::read(path)?;
     }
     Mixture::new(corpora, split, exchanges, config.mixture.clone(), config.seed)
+}
+
+/// Prints what a teacher of tones may learn from: our own messages and GoEmotions' rows, held-out ones left out.
+pub(crate) fn messages(texts: &TextArguments) -> Result<()> {
+    #[derive(Serialize)]
+    struct Message<'a> {
+        text: &'a str,
+        tone: Option<Tone>,
+    }
+
+    let split = Split::new(dialogues::load(&texts.dialogues)?, SPLIT_SEED);
+    let exchanges = Exchanges::load(&texts.exchanges, SPLIT_SEED)?;
+    let goemotions = Corpora::goemotions(&texts.data)?;
+    let own = split.train.iter().map(|dialogue| (dialogue.input.as_str(), Some(dialogue.tone)));
+    let own = own.chain(exchanges.train.iter().map(|exchange| (exchange.input.as_str(), Some(exchange.tone))));
+    let mut output = std::io::stdout().lock();
+    for (text, tone) in own.chain(goemotions.train.iter().map(|row| (row.text.as_str(), row.tone))) {
+        serde_json::to_writer(&mut output, &Message { text, tone })?;
+        writeln!(output)?;
+    }
+    Ok(())
 }
 
 /// Stage 1: from random weights, learn to read.
@@ -83,10 +108,11 @@ pub(crate) fn pretrain(arguments: &PretrainArguments) -> Result<()> {
         let shape = config.model.as_ref().with_context(|| format!("{}: expected a [model]", arguments.config.display()))?;
         let t5_config = shape.t5_config(TextTokenizer::from_json(&tokenizer, END_TOKEN)?.vocab_size())?;
         let variables = first_variables(&tokenizer, &t5_config, arguments.borrow.as_deref(), config.seed)?;
-        let hormone_config = HormoneConfig { max_source_tokens: config.max_tokens, ..HormoneConfig::default() };
+        let reply_prefix = config.reply_prefix.clone().unwrap_or_default();
+        let hormone_config = HormoneConfig { max_source_tokens: config.max_tokens, reply_prefix, ..HormoneConfig::default() };
         Ok(Setup { t5_config, hormone_config, tokenizer, variables })
     };
-    train_on_mixture("pretrain", &config, &arguments.texts, &arguments.run, begin)
+    train_on_mixture("pretrain", &config, &arguments.mixture, &arguments.run, begin)
 }
 
 /// Stage 2: learn to reply in the tone of the levels.
@@ -116,7 +142,7 @@ fn next_stage(stage: &'static str, arguments: &StageArguments) -> Result<()> {
         }
         Ok(setup)
     };
-    train_on_mixture(stage, &config, &arguments.texts, &arguments.run, begin)
+    train_on_mixture(stage, &config, &arguments.mixture, &arguments.run, begin)
 }
 
 /// What a stage starts with.
@@ -141,12 +167,17 @@ impl Setup {
 fn train_on_mixture(
     stage: &'static str,
     config: &StageConfig,
-    texts: &TextArguments,
+    sources: &MixtureArguments,
     run: &RunArguments,
     begin: impl FnOnce() -> Result<Setup>,
 ) -> Result<()> {
     let folder = ModelFolder::new(&run.run);
-    let setup = if run.resume { Setup::read(&folder)? } else { begin()? };
+    let setup = if run.resume {
+        Setup::read(&folder)?
+    } else {
+        folder.check_free()?;
+        begin()?
+    };
     let tokenizer = TextTokenizer::from_json(&setup.tokenizer, setup.t5_config.eos_token_id)?;
     let content_words = ContentWords::new(&tokenizer);
     let tokenizer = tokenizer.for_training();
@@ -166,7 +197,7 @@ fn train_on_mixture(
     let mut trainer = Trainer::new(setup.t5_config, setup.hormone_config, setup.variables, &options)?;
     folder.save_setup(&trainer.config, &trainer.hormone_config, &setup.tokenizer)?;
 
-    let mixture = mixture(config, texts)?;
+    let mixture = mixture(config, sources)?;
     let hormone_config = trainer.hormone_config.clone();
     let encode = |example: &Example| EncodedExample::new(example, &tokenizer, &hormone_config, config.max_tokens);
     let held_out = mixture.held_out().iter().map(encode).collect::<Result<Vec<_>>>()?;
@@ -183,6 +214,7 @@ fn train_on_mixture(
         checkpoint_every: config.checkpoint_every,
         time_limit: run.minutes.map(minutes),
         resume: run.resume,
+        taught: sources.taught.as_deref().map(sha256_of).transpose()?,
         early_stop: None,
         least_conditional_gain: Some(config.least_conditional_gain),
     };
@@ -227,6 +259,10 @@ fn recentre_embedding(variables: &BTreeMap<String, Var>, d_model: usize) -> Resu
     Ok(())
 }
 
+fn sha256_of(path: &Path) -> Result<String> {
+    Ok(sha256(&fs::read(path).with_context(|| format!("cannot read {}", path.display()))?))
+}
+
 fn curve_path(run: &RunArguments) -> PathBuf {
     run.curve.clone().unwrap_or_else(|| {
         let name = run.run.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -252,13 +288,32 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let config = StageConfig::read(&root.join(format!("configs/{stage}.toml")))?;
         let own = |file: &str| root.join("../../assets/data").join(file);
-        let texts =
-            TextArguments { data: data.to_path_buf(), dialogues: own("dialogues.jsonl"), exchanges: own("exchanges.jsonl"), taught: None };
-        let mixture = mixture(&config, &texts)?;
-        let replies = |examples: &[Example]| {
-            examples.iter().filter(|example| example.kind == Kind::Dialogue).filter_map(|example| example.target.clone()).collect()
+        let texts = TextArguments { data: data.to_path_buf(), dialogues: own("dialogues.jsonl"), exchanges: own("exchanges.jsonl") };
+        let mixture = mixture(&config, &MixtureArguments { texts, taught: None })?;
+        let reply = |example: &Example| match example.kind {
+            Kind::Dialogue => example.target.clone(),
+            Kind::Voiced => Some(example.source.clone()),
+            _ => None,
         };
+        let replies = |examples: &[Example]| examples.iter().filter_map(reply).collect();
         Ok((replies(mixture.held_out()), replies(&mixture.batch(0, 8000))))
+    }
+
+    #[test]
+    fn a_new_run_leaves_a_folder_that_holds_a_run_as_it_is() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        for name in ["state.json", "hormone.json", "tokenizer.json"] {
+            fs::write(folder.path().join(name), "former")?;
+        }
+        let config = StageConfig::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/finetune.toml"))?;
+        let own = PathBuf::from("no-such-file");
+        let sources = MixtureArguments { texts: TextArguments { data: own.clone(), dialogues: own.clone(), exchanges: own }, taught: None };
+        let run = RunArguments { run: folder.path().to_path_buf(), resume: false, minutes: None, threads: 1, curve: None };
+        let begin = || -> Result<Setup> { panic!("a setup was read") };
+        let error = train_on_mixture("finetune", &config, &sources, &run, begin).expect_err("the folder holds a run");
+        assert!(error.to_string().contains("already holds a run"), "{error}");
+        assert_eq!(fs::read_to_string(folder.path().join("hormone.json"))?, "former");
+        Ok(())
     }
 
     #[test]

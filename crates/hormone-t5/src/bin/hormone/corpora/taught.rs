@@ -28,7 +28,9 @@ impl TaughtText {
                 let taught: Self = serde_json::from_str(line).with_context(place)?;
                 let sum: f32 = taught.tones.iter().sum();
                 ensure!(taught.tones.iter().all(|tone| *tone >= 0.0) && (sum - 1.0).abs() < 0.02, "{}, but they add up to {sum}", place());
-                Ok(Self { text: tidy(&taught.text), ..taught })
+                let text = tidy(&taught.text);
+                ensure!(!text.is_empty(), "{}, but there is no text", place());
+                Ok(Self { text, ..taught })
             })
             .collect::<Result<Vec<Self>>>()?;
         ensure!(!texts.is_empty(), "{} has no texts", path.display());
@@ -53,6 +55,7 @@ mod tests {
         for (lines, named) in [
             ("{\"text\":\"a\",\"tones\":[1,0,0,0,0]}\n{\"text\":\"b\",\"tones\":[1,0]}", "line 2"),
             ("{\"text\":\"a\",\"tones\":[1,1,0,0,0]}", "add up to 2"),
+            ("{\"text\":\" \",\"tones\":[1,0,0,0,0]}", "no text"),
             ("{\"text\":\"a\",\"tones\":[2,-1,0,0,0]}", "line 1"),
             ("\n", "no texts"),
         ] {

@@ -57,6 +57,13 @@ struct Answered {
     in_tones: Vec<(Tone, Option<Tone>)>,
 }
 
+impl Answered {
+    /// Share of the tones that its replies read back as.
+    fn read_back(&self) -> f64 {
+        self.in_tones.iter().filter(|(tone, read)| Some(*tone) == *read).count() as f64 / self.in_tones.len().max(1) as f64
+    }
+}
+
 impl ReplyFigures {
     /// `messages` were never trained on, `trained` are all replies that were.
     pub(crate) fn measure(model: &HormoneT5, messages: &[String], trained: &Copies) -> Result<Self> {
@@ -79,7 +86,8 @@ impl ReplyFigures {
         let of_tone = |tone: Tone| read_back.iter().filter(move |(set, _)| *set == tone).map(|(_, right)| *right);
         let share = |rows: Vec<bool>| rows.iter().filter(|row| **row).count() as f64 / rows.len().max(1) as f64;
         let replies: Vec<String> = answered.iter().map(|one| one.at_learned_alpha.clone()).collect();
-        let every: Vec<&String> = answered.iter().flat_map(|one| one.at_alphas.iter().map(|(reply, _)| reply)).chain(&taken_up).collect();
+        let of_prompts = answered.iter().map(|one| one.at_alphas.iter().map(|(reply, _)| reply).collect::<Vec<_>>());
+        let of_prompts: Vec<Vec<&String>> = of_prompts.chain(taken_up.iter().map(|reply| vec![reply])).collect();
         let runs: Vec<usize> = replies.iter().map(|reply| trained.longest_run(reply)).collect();
         Ok(Self {
             prompts: prompts.len(),
@@ -88,13 +96,16 @@ impl ReplyFigures {
             alpha_spearman: spearman(&pairs),
             alpha_spearman_of_means: spearman(&means),
             distances: ALPHAS.iter().zip(&means).map(|(alpha, (_, mean))| (*alpha, *mean)).collect(),
-            read_back: Estimate::share(&read_back.iter().map(|(_, right)| *right).collect::<Vec<_>>()),
+            // Replies to one prompt are alike: intervals are over prompts.
+            read_back: Estimate::mean(&answered.iter().map(Answered::read_back).collect::<Vec<_>>()),
             read_back_by_tone: Tone::ALL.into_iter().map(|tone| (tone, share(of_tone(tone).collect()))).collect(),
             first_person_messages: first_person.len(),
             names_what_was_said: Estimate::share(
                 &first_person.iter().zip(&taken_up).map(|(message, reply)| names_what_was_said(message, reply)).collect::<Vec<_>>(),
             ),
-            stutters: Estimate::share(&every.iter().map(|reply| stutters(reply)).collect::<Vec<_>>()),
+            stutters: Estimate::mean(
+                &of_prompts.iter().map(|replies| share(replies.iter().map(|reply| stutters(reply)).collect())).collect::<Vec<_>>(),
+            ),
             distinct_1: distinct(&replies, 1),
             distinct_2: distinct(&replies, 2),
             copies: Estimate::share(&runs.iter().map(|run| *run >= COPIED_WORDS).collect::<Vec<_>>()),

@@ -38,6 +38,11 @@ impl Estimate {
         Self::of(rows, |rows| rows.iter().filter(|row| **row).count() as f64 / rows.len() as f64)
     }
 
+    /// The mean of the rows.
+    pub(crate) fn mean(rows: &[f64]) -> Self {
+        Self::of(rows, |rows| rows.iter().sum::<f64>() / rows.len() as f64)
+    }
+
     /// As per cent.
     pub(crate) fn percent(self) -> String {
         format!("{:.1} % ({:.1} to {:.1})", 100.0 * self.value, 100.0 * self.low, 100.0 * self.high)

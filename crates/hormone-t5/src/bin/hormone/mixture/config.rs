@@ -39,7 +39,7 @@ pub(crate) struct MixtureConfig {
     pub(crate) reflected_levels: f64,
     /// Share of level examples that come from our own dialogues.
     pub(crate) own_levels: f64,
-    /// Share of texts that the word teacher read among the other level examples.
+    /// Share of texts that a teacher read, the word teacher unless `--taught` names another's, among the other level examples.
     pub(crate) taught_levels: f64,
     /// Share of words lost from messages of which only the levels are learnt: what a few words show should not hang on one of them.
     pub(crate) lost_words: f64,

@@ -1,7 +1,6 @@
 //! Texts without a label, with the tones that a teacher reads in them.
 
 use hormone_t5::Tone;
-use rand::Rng;
 use rand::seq::IndexedRandom;
 use rand_chacha::ChaCha8Rng;
 
@@ -42,8 +41,7 @@ impl Taught {
 
     /// One of them, with how likely each tone is.
     pub(super) fn draw(&self, rng: &mut ChaCha8Rng) -> Option<(&str, &[f32; Tone::ALL.len()])> {
-        let texts = self.lists.choose(rng)?;
-        let TaughtText { text, tones } = &texts[rng.random_range(0..texts.len())];
+        let TaughtText { text, tones } = self.lists.choose(rng)?.choose(rng)?;
         Some((text, tones))
     }
 }

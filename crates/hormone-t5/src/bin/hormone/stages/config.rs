@@ -5,13 +5,13 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use hormone_t5::T5Config;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::mixture::MixtureConfig;
 use crate::trainer::Objective;
 
 /// `configs/*.toml`.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StageConfig {
     pub(super) seed: u64,
@@ -91,7 +91,7 @@ fn one() -> f32 {
 }
 
 /// The shape of a model to train from random weights.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ModelShape {
     pub(super) d_model: usize,

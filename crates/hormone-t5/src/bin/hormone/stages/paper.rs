@@ -162,6 +162,9 @@ impl PaperRun<'_> {
     /// dialogue. Gives the figures of the held-out dialogues at the last step; none if it was stopped before.
     pub(super) fn train(&self) -> Result<Option<HeldOutReport>> {
         let folder = ModelFolder::new(&self.run.run);
+        if !self.run.resume {
+            folder.check_free()?;
+        }
         let source = if self.run.resume { folder.clone() } else { ModelFolder::new(self.from) };
         let (config, hormone_config, tokenizer_json) = (source.config()?, source.hormone_config()?, source.tokenizer()?);
         let tokenizer = TextTokenizer::from_json(&tokenizer_json, config.eos_token_id)?.for_training();
@@ -207,6 +210,7 @@ impl PaperRun<'_> {
             checkpoint_every: steps_per_epoch,
             time_limit: self.run.minutes.map(minutes),
             resume: self.run.resume,
+            taught: None,
             early_stop: Some(EarlyStop { after_steps: 30 * steps_per_epoch, patience_steps: 10 * steps_per_epoch }),
             least_conditional_gain: None,
         };

@@ -148,7 +148,7 @@ fn a_resumed_run_equals_one_that_never_stopped_dropout_included() -> Result<()> 
     whole.step(&examples, 1e-2)?;
     let folder = tempfile::tempdir()?;
     let folder = crate::checkpoint::ModelFolder::new(folder.path());
-    let state = crate::checkpoint::RunState { stage: "converse".into(), step: 2, seconds: 0.0, best: None, gate: None };
+    let state = crate::checkpoint::RunState { stage: "converse".into(), step: 2, seconds: 0.0, best: None, gate: None, taught: None };
     folder.save_run(&whole.variables, &whole.optimizer, &state)?;
     let expected = whole.step(&examples, 1e-2)?;
     let mut resumed = Trainer::new(config, HormoneConfig::default(), folder.variables()?, &muon)?;
