@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn every_committed_configuration_is_read_and_only_the_first_stage_has_a_shape() -> Result<()> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs");
-        for (stage, has_shape) in [("pretrain", true), ("converse", false), ("finetune", false)] {
+        for (stage, has_shape) in [("pretrain", true), ("converse", false), ("finetune", false), ("sharpen", false)] {
             let config = StageConfig::read(&folder.join(format!("{stage}.toml")))?;
             assert_eq!(config.model.is_some(), has_shape, "{stage}");
             assert!(config.least_conditional_gain > 0.0, "{stage} has no gate");
