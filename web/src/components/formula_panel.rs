@@ -9,7 +9,7 @@ use super::data_flow::DataFlow;
 use super::playground::Playground;
 use crate::i18n::I18n;
 use crate::protocol::{Lane, Modulation};
-use crate::session::Turn;
+use crate::session::{Session, Turn};
 
 /// The data flow, the formula, its numbers and a strip of `e`.
 #[component]
@@ -21,7 +21,7 @@ pub(super) fn FormulaPanel(
     predicted: Signal<Option<HormoneLevels>>,
 ) -> impl IntoView {
     let Playground { session, controls, inspected, i18n, .. } = play;
-    let of_turn = move |session: &crate::session::Session| session.turn_or_latest(inspected.get()).map(numbers).unwrap_or_default();
+    let of_turn = move |session: &Session| session.turn_or_latest(inspected.get()).map(numbers).unwrap_or_default();
     let turn = Memo::new(move |_| session.with(of_turn));
     let modulation = Memo::new(move |_| turn.with(|(modulation, _)| modulation.clone()));
     // Where no model is loaded, the one that replied knew.

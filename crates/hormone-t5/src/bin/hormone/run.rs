@@ -130,7 +130,6 @@ pub(crate) fn run(
 
 fn start(trainer: &mut Trainer, folder: &ModelFolder, options: &RunOptions) -> Result<RunState> {
     if !options.resume {
-        folder.check_free()?;
         // Nothing measured is no gain: what was never evaluated passes no gate.
         let gate = options.least_conditional_gain.map(|least| Gate { least, measured: 0.0 });
         let (stage, taught) = (options.stage.to_string(), options.taught.clone());
